@@ -68,7 +68,7 @@ async def _play(flow: Flow, places: list[Place], faults: ProcessFaults, report: 
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:
-    """End a task; what it raised before is raised here."""
+    """End a task and raise its exception, if it has one."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled() and (error := task.exception()) is not None:

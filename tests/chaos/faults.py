@@ -15,7 +15,7 @@ Inject = Callable[[Fault], Awaitable[bool]]
 
 
 class ProcessFaults:
-    """What can happen to one process of either database."""
+    """The faults of one process, on either database."""
 
     def __init__(self, places: Sequence[Place], report: Report) -> None:
         self.places = places
@@ -25,7 +25,7 @@ class ProcessFaults:
         return {"kill": self._kill, "freeze": self._freeze, "terminate": self._terminate}
 
     async def heal(self) -> None:
-        """End what lasts."""
+        """End faults that last."""
 
     async def _kill(self, fault: Fault) -> bool:
         place = self.places[fault.pod]

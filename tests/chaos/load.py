@@ -38,7 +38,7 @@ class Load:
         self.texts: dict[str, str] = {}  # what the answer of a run must be, if it is done
 
     async def start_runs(self) -> None:
-        """Start runs until told to stop. Then every request has its answer."""
+        """Start runs until `stop`. Then every request has its response."""
         await asyncio.gather(*(self._start_one_after_another() for _ in range(CLIENTS)))
         await asyncio.gather(*self._cancels)
 
@@ -53,7 +53,7 @@ class Load:
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def decide(self) -> None:
-        """Decide whatever is asked, until cancelled."""
+        """Decide all approvals, until cancelled."""
         while True:
             with suppress(httpx2.TransportError, IndexError):
                 response = await self._flow.request("GET", "/api/approvals?limit=200", self._any())

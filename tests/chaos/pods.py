@@ -44,7 +44,7 @@ class Place:
         self._is_closing = False
 
     async def keep(self) -> None:
-        """Start the process, and start it again when it has ended, until told to close."""
+        """Start the process, and start it again when it has ended, until `close`."""
         while not self._is_closing:
             self._may_end = False
             try:

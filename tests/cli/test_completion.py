@@ -24,7 +24,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-# a line editor of zsh in a terminal of its own: each line is typed with a tab, and read until the completed one is seen
+# a line editor of zsh in a separate terminal: each line is typed with a tab, and read until the completed one is seen
 TYPE_IN_ZSH = """
 zmodload zsh/zpty
 zpty -b shell 'zsh -i'

@@ -219,7 +219,7 @@ def test_a_link_is_listed_and_revoked_and_never_shown_again(installation: Instal
 def test_a_channel_is_read_up_to_a_message(installation: Installation) -> None:
     said = installation.said
     [first] = said("channels", "show", "pier", "--quiet").split()
-    assert said("channels", "unread") == "No unread messages\n", "one's own message is none"
+    assert said("channels", "unread") == "No unread messages\n", "a message of the caller does not count"
     assert "pier" in said("channels", "unread", "--all")
     marked = json.loads(said("channels", "mark-read", "#pier", "--json"))
     assert marked["message_id"] == first

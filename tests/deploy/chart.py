@@ -106,7 +106,7 @@ VALUES = {
 
 
 class Rendered(NamedTuple):
-    """What Helm answered. `error` is empty if it rendered."""
+    """The result of Helm. `error` is empty if it rendered."""
 
     manifests: list[Manifest]
     error: str

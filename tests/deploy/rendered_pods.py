@@ -112,7 +112,7 @@ class RenderedPod:
         return [str(need("bwrap")), *options, *user, *rights, *shown, "--remount-ro", "/", "--", program, *command[1:]]
 
     def passes(self, probe: str) -> bool:
-        """Ask what the kubelet asks."""
+        """Send the probe of the kubelet."""
         asked = self.container.spec[probe]["httpGet"]
         url = f"http://127.0.0.1:{self.ports[asked['port']]}{asked['path']}"
         with suppress(OSError), urlopen(url, timeout=self.container.spec[probe]["timeoutSeconds"]):
@@ -131,7 +131,7 @@ class RenderedPod:
         return time.monotonic() - began
 
     def end(self) -> None:
-        """End it whatever it does; harmless if it has ended."""
+        """Kill it; do nothing if it has ended."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()  # --die-with-parent: the pod ends with it
             self._process.wait(PATIENCE)

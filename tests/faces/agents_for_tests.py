@@ -36,7 +36,7 @@ EVERYTHING: list[dict[str, Any]] = [
 
 
 class Gate:
-    """What a test and an agent in the same process say to each other."""
+    """Gates and notes that a test shares with an agent in the same process."""
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()

@@ -18,7 +18,7 @@ WORDS = "".join(f"t{n} " for n in range(20))
 
 
 def through(nginx: PrivateNginx) -> Pod:
-    """What a client sees: one address, which is always there."""
+    """The view of a client: one address that always answers."""
     door = Pod("nginx", "api", Path("/dev/null"))
     door.url = nginx.url
     return door

@@ -58,6 +58,6 @@ def _tool(span: Arrived) -> tuple[str, str]:
 
 
 async def _stopped(pod: Any) -> None:
-    """What it has not sent yet it sends now."""
+    """Send the spans that are not sent yet."""
     pod.terminate()
     await pod.end()

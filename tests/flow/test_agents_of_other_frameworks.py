@@ -138,7 +138,8 @@ class Scenes:
         self.fault = f"after.seq:{after}" if is_by_length else next(self._unrecorded, "")
 
     async def facts(self, run_id: str) -> Any:
-        """What the log says, without what a kill adds: withdrawn text, other attempts, the question about a call."""
+        """The events of the log, without those that a kill adds: withdrawn text, other attempts, the question about a
+        call."""
         log = [(row["type"], json.loads(row["data"])) for row in await self._flow.log(run_id)]
         state = (await self._flow.request("GET", f"/api/runs/{run_id}/state")).json()
         asked = sorted((wait["kind"], wait["state"]) for wait in state["waits"].values())

@@ -20,7 +20,7 @@ CALLERS = [1, 10]
 
 
 async def canceled_by(flow: Flow, run_id: str, callers: int) -> set[str]:
-    """What that many callers at once are told, on all pods in turn."""
+    """The responses to concurrent cancel requests, spread over all pods."""
 
     async def told(pod: Pod) -> str:
         """A caller asks again only if the run had not ended after all the time that the route waits for it."""

@@ -106,7 +106,7 @@ def names(frames: list[str]) -> list[str]:
 
 @pytest.mark.req("S3.1", "S3.18", "S3.40")
 async def test_the_commands_of_the_page_on_channels(sqlite_flow: Flow) -> None:
-    """On what `make run` serves."""
+    """On the app of `make run`."""
     flow = sqlite_flow
     at_once: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
     await flow.start("serve", app=ROOT / "examples" / "tour.py", **at_once)

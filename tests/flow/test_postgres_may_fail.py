@@ -107,7 +107,7 @@ async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None
 @pytest.mark.invariant(5)
 @pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "runs_to_cancel"])
 async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
-    """Each operation that a pod repeats or gives up by itself, alone: whatever was lost, the run continues."""
+    """Each operation that a pod repeats or gives up by itself, alone: the run continues after any lost answer."""
     await flow.start("api")
     worker = await flow.start("worker", fault=f"after.{what}:{2 if what == 'reap' else 1}:lose")
     run_id = await flow.post(["tokens", 3], ["wait", "middle"], ["call", "send"], ["tokens", 3])
@@ -145,7 +145,7 @@ async def test_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
 
 
 async def test_a_run_that_reads_waits_while_the_database_is_away(flow: Flow) -> None:
-    """The agent is not told of it: only its own errors end its run."""
+    """The agent does not see it: only its own errors end its run."""
     database = flow.database
     assert isinstance(database, PostgresDatabase)
     async with Proxy(database.dsn) as proxy:

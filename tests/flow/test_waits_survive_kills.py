@@ -63,7 +63,7 @@ class PatientClient:
         await eventually(f"run {self.run_id} is done", self._is_done, PATIENCE)
 
     async def _is_done(self) -> bool:
-        """Answer what is open, each time with another value, and return whether the run is done."""
+        """Answer open waits, each time with another value, and return whether the run is done."""
         pending = f"select id, kind from waits where run_id = '{self.run_id}' and state = 'pending'"
         for wait in await self._flow.database.rows(pending):
             self._tries += 1
@@ -109,7 +109,7 @@ class Trees:
         return [event for each in self._families[run_id] for event in self.logs[each]]
 
     def facts(self, run_id: str) -> dict[str, Counter[str]]:
-        """What the logs of a tree say, without what a crash may add: who works on a run, and how often."""
+        """The events in the logs of a tree, without those that a crash may add: workers and attempts."""
         family = self._families[run_id]
         logs = {_same(self.logs[each][0][1]): self.logs[each] for each in family}
         assert len(logs) == len(family) == 3, "a parent and two children, none of them twice"

@@ -124,7 +124,7 @@ HALF, REST = "Given \\(a_1 * b_2 *", " c^2\\), $x = 1$ costs $5:\n\n$$\n\\frac{1
 
 
 class Gates:
-    """What a test and the agents of a server in the same process say to each other."""
+    """Gates and notes that a test shares with the agents of a server in the same process."""
 
     def __init__(self) -> None:
         self.open: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
@@ -167,7 +167,7 @@ def app(gates: Gates) -> App:
 
     @runyard.agent
     async def rememberer(ctx: Context) -> str:
-        """Says what was said before."""
+        """Repeats the earlier messages."""
         return " | ".join([message.text for message in await ctx.history(50)]) or "nothing"
 
     @runyard.tool(effects="none")
@@ -241,7 +241,7 @@ def _tireless() -> Agent:
 
 
 def _porter(gates: Gates) -> Agent:
-    """Works in channels: ponders until its gate opens, remembers what it was told, and answers."""
+    """Works in channels: ponders until its gate opens, remembers the message, and answers."""
 
     @runyard.tool(effects="none")
     async def ponder() -> str:

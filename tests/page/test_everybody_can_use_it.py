@@ -24,7 +24,7 @@ COLOURS = {"runOnly": ["color-contrast"]}
 
 
 async def findings(tab: Tab, rules: dict[str, Any] | None = None) -> list[str]:
-    """What axe finds that keeps people from using the page. (Its script is let in: here the policy is not tested.)"""
+    """The serious findings of axe. Its script is allowed, because this test is not about the policy."""
     await tab.page.evaluate("document.getAnimations().forEach(animation => animation.cancel())")
     found: dict[str, Any] = await tab.page.evaluate(
         "options => axe.run({resultTypes: ['violations'], ...options})", rules or {}

@@ -69,7 +69,7 @@ class Agreement(RuleBasedStateMachine):
         return self.setting.clock is not None
 
     def both(self, operation: Callable[[Store], Awaitable[T]], view: Callable[[Any], Any] = lambda seen: seen) -> Any:
-        """Do it to both and compare what they say; `view` drops what may differ."""
+        """Apply an operation to both and compare the results; `view` drops parts that may differ."""
         expected, actual = (self.setting.run(answer_of(operation(each))) for each in (self.model, self.store))
         one, two = (view(seen(answer, self.exact)) for answer in (expected, actual))
         self.same = self.same and one == two

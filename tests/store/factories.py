@@ -234,7 +234,7 @@ async def a_worker(store: Store, ttl_ms: int = MINUTE) -> str:
 
 
 async def claims(store: Store, worker_id: str | None = None, limit: int = MANY, suspects: bool = False) -> list[Run]:
-    """What a worker (a new one, if none is named) gets."""
+    """Claim runs for a worker (a new one, if none is named)."""
     worker_id = worker_id or await a_worker(store)
     return [claim.run for claim in await store.claim(worker_id, limit, suspects)]
 

@@ -16,7 +16,7 @@ class OpenDatabase:
         self.where = where
 
     async def rows(self, sql: str) -> list[dict[str, Any]]:
-        """What a statement returns; ids are texts on both databases."""
+        """The rows of a statement; ids are texts on both databases."""
         if isinstance(self.where, Path):
             connection = sqlite3.connect(self.where)
             connection.row_factory = sqlite3.Row

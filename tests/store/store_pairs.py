@@ -32,7 +32,7 @@ TIMES = {
 
 
 class StoppedClock:
-    """A clock that moves only when told to."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = clock.now_ms()
@@ -106,7 +106,8 @@ async def answer_of(operation: Awaitable[T]) -> T | RunyardError:
 
 
 def seen(answer: Any, exact: bool) -> Any:
-    """An answer without what no client can rely on: ids of events that each store had made for itself, other clocks."""
+    """A result without the parts that no client can rely on: ids of events that each store makes, times of other
+    clocks."""
     match answer:
         case RunyardError():
             return type(answer).__name__

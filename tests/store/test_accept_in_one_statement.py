@@ -28,7 +28,7 @@ TABLES = {
     "run_outbox": "run_id",
     "run_events": "run_id, seq",
 }
-# Each acceptance makes events of its own, and the database's clock moves on.
+# Each acceptance makes new events, and the database's clock advances.
 MADE_HERE = {"ready_at", "ready_since", "updated_at", "started_at", "finished_at", "worker_id"}
 Accept = Callable[[PostgresStore, Sequence[Post], Room | None], Awaitable[Sequence[object]]]
 

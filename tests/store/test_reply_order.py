@@ -34,7 +34,7 @@ async def channel_store(store: Store) -> Store:
 
 
 async def let_go(channel_store: Store) -> list[Run]:
-    """Release who is due, and claim what can be claimed."""
+    """Release due runs, and claim ready ones."""
     await channel_store.release_held_runs(MANY)
     return await claims(channel_store)
 

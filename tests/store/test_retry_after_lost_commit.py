@@ -156,7 +156,7 @@ async def test_a_repeat_still_tells_of_a_cancel(store: Store) -> None:
 
 
 async def test_a_part_that_lost_the_race_with_the_reaper_is_not_taken_for_written(store: Store) -> None:
-    """The first commit never happened: the retry must hear that the run is gone."""
+    """The first commit never happened: the retry must report that the run is deleted."""
     writer = Writer(await running(store))
     unsent = writer.part(token("a"))
     await lose(store, writer.run, max_attempts=1)

@@ -109,7 +109,7 @@ class Daemon(ABC):
         self._process = self._keeper = None
 
     def pause(self) -> None:
-        """It keeps its connections and says nothing."""
+        """It keeps its connections and sends nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)  # until the last of its threads has stopped

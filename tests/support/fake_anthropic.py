@@ -33,7 +33,7 @@ class FakeAnthropic(ThreadingHTTPServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """What points a client here."""
+        """The environment variables that point a client here."""
         return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": "sk-fake"}
 
     def next_turn(self, asked: dict[str, Any]) -> Mapping[str, Any]:

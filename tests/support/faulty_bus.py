@@ -10,7 +10,7 @@ from runyard.buses.bus import Bus, Hint
 
 
 class FaultyBus:
-    """A bus that loses, doubles or reorders what it is given to send."""
+    """A bus that loses, duplicates or reorders hints."""
 
     def __init__(self, bus: Bus, how: str) -> None:
         self._bus = bus

@@ -23,7 +23,7 @@ def happened(what: str, key: str = "") -> None:
 
 
 async def stand(state: MessagesState) -> dict[str, Any]:
-    """Stand at the gate."""
+    """Wait at the gate."""
     notes.write("reached", "node", os.getpid())
     while not notes.is_open("node"):  # noqa: ASYNC110 (the gate is a file)
         await asyncio.sleep(0.005)

@@ -100,7 +100,7 @@ class Answer:
 
 @dataclass
 class Evidence:
-    """What the clients and the test know."""
+    """The records of the clients and of the test."""
 
     notes: Notes
     accepted: list[str] = field(default_factory=list)
@@ -280,7 +280,7 @@ def _clients(logs: Mapping[str, Sequence[Row]], evidence: Evidence) -> Iterator[
 
 
 def _is_shown(event: Row) -> bool:
-    """Whether the threads face has a word for the event."""
+    """Whether the threads face shows the event."""
     return event["type"] in {
         "model.token", "model.reset", "tool.started", "tool.finished",
         "run.output", "run.error", "run.canceled", "run.finished",

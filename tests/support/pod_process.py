@@ -71,7 +71,7 @@ class Fault:
 
 
 class FaultyStore:
-    """A store that does everything the real one does, notes what it acknowledged, and fails where it is told to."""
+    """A store that does everything the real one does, records what it acknowledged, and fails at the chosen points."""
 
     def __init__(self, store: Store, faults: Sequence[Fault], notes: Notes) -> None:
         self._store, self._faults, self._notes = store, faults, notes

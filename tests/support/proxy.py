@@ -90,12 +90,12 @@ class Proxy:
         self.is_away = False
 
     def hang(self, channel: str = "") -> None:
-        """Let nothing pass from now on, and tell no client. `channel`: only over connections for that purpose."""
+        """Stop all traffic without closing connections. `channel`: only over connections for that purpose."""
         self._hangs.add(channel)
         self._open_or_close()
 
     def hang_inside(self) -> None:
-        """Let transactions begin, and nothing of them pass after that."""
+        """Let transactions begin, then stop their traffic."""
         self._inside.clear()
 
     def go_on(self, channel: str = "") -> None:
@@ -104,14 +104,14 @@ class Proxy:
         self._open_or_close()
 
     def go_silent(self) -> None:
-        """Let nothing pass any more over the connections there are, and close none of them. New ones work."""
+        """Stop the traffic of existing connections without closing them. New ones work."""
         for link in self._links:
             link.is_silent = True
             link.flows.clear()
             asyncio.get_running_loop().call_later(SERVER_NOTICES_SECONDS, link.server.transport.abort)
 
     def half_close(self) -> None:
-        """Tell every client that the server has said its last word. The other direction stays open."""
+        """Half-close every connection: the server sends nothing more. The other direction stays open."""
         for link in self._heard:
             with suppress(OSError, RuntimeError):
                 link.client.write_eof()
@@ -126,7 +126,7 @@ class Proxy:
         self._open_or_close()
 
     def cut(self) -> None:
-        """End every connection. The end of one that went silent is not heard."""
+        """Close every connection. The clients of silent ones do not notice it."""
         for link in self._heard:
             link.abort()
 

@@ -38,7 +38,7 @@ def result(id: str, text: str) -> dict[str, Any]:
 
 
 def told(*payloads: Payload) -> str:
-    """What the model is told of its call `c1` in a run with these events."""
+    """The result that the model gets for its call `c1` in a run with these events."""
     said = messages(fold(log(RunQueued("a"), ModelMessage("s", wants("c1")), *payloads)), "hi")
     assert [message["role"] for message in said] == ["user", "assistant", "tool"]
     assert said[-1]["tool_call_id"] == "c1"

@@ -131,7 +131,7 @@ def _asking(
 
 
 def _told(answer: httpx2.Response) -> dict[str, str]:
-    """But for what differs from one answer to the next."""
+    """Return the headers without those that differ between responses."""
     return {name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id")}
 
 

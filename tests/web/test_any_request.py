@@ -33,7 +33,7 @@ There = tuple[int, dict[str, str]]
 
 
 async def _talk(server: Server) -> dict[str, str]:
-    """A channel, and something said in it."""
+    """A channel with a message."""
     made = await server.http.post("/api/channels", json={"name": "all", "agents": ["happy"], "users": ["ann"]})
     dm = await server.http.post("/api/dms", json={"agentId": "happy"})
     said = await server.http.post("/api/messages", json={"channelId": made.json()["id"], "text": "hello"})

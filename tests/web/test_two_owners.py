@@ -48,7 +48,7 @@ async def walk(serve: Serve) -> None:
 
 
 async def _own(bob: Person) -> dict[str, str]:
-    """What Bob has, to be used together with what Ann has."""
+    """The ids of Bob's objects, for requests that also name Ann's."""
     dm = await bob.make("/api/dms", {"agentId": "clerk"})
     await bob.make("/api/messages", {"dmConversationId": dm, "text": "hello"})
     agent = await bob.make("/api/agents", {"id": "bobs-agent", "modelId": "fake/model"})

@@ -23,7 +23,7 @@ TASK = {"request_id": "req-1", "task_type": "clerk", "inputs": {"query": MARKER}
 
 def app() -> App:
     async def clerk(ctx: Context) -> str:
-        """Repeats what it is told, and asks before it does so if it is told to ask."""
+        """Repeats the message, after an approval if the message asks for one."""
         text = str(ctx.inputs.get("query")) if ctx.task is not None else ctx.message.text
         if text.startswith("book"):
             await gather(ctx.ask(f"Which seat? {text}", {"type": "object"}), ctx.wait_for("order.paid", key="A-1"))
@@ -72,7 +72,7 @@ class Person:
 
 
 async def move_in(ann: Person) -> dict[str, str]:
-    """Ann uses everything once. The ids of what she has, by the names that the table gives them."""
+    """Ann uses every feature once. Returns the ids of her objects, by their names in the table."""
     ids: dict[str, str] = {"chat": "my-chat", "plan": "my-plan", "agent": "anns-agent", "label": "notes"}
     ids["thread"] = await ann.make("/api/threads", {"user_id": MARKER}, "thread_id", headers=ONCE)
     said = {"content": MARKER}
@@ -128,7 +128,7 @@ async def move_in(ann: Person) -> dict[str, str]:
 
 
 async def _talk(ann: Person, agent: str, label: str) -> dict[str, str]:
-    """A private channel, a DM and two agents, one of her own and one of everybody's, with a memory."""
+    """A private channel, a DM, an agent of Ann and a declared agent, with a memory."""
     ids: dict[str, str] = {}
     await ann.make("/api/agents", {"id": agent, "modelId": "fake/model", "systemPrompt": MARKER})
     channel = {"name": MARKER, "kind": "private", "topic": MARKER, "agents": ["clerk", agent]}

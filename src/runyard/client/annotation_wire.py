@@ -15,7 +15,7 @@ class ShareInfo(Struct, frozen=True, kw_only=True):
 
 
 class UnreadInfo(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far the caller has read a channel or a DM. `unread` counts the later messages of others, up to 100."""
+    """How far the caller has read a channel or a DM. `unread` counts later messages of other senders, up to 100."""
 
     unread: int
     channel_id: str | None = None

@@ -69,7 +69,7 @@ class Company:
         return dict(answer.json())
 
     async def speak(self, ctx: Context, conversation: str, text: str, call: str = "call_1") -> PostedMessage:
-        """What the tool `send_message` does."""
+        """The action of the tool `send_message`."""
         assert self.server is not None
         run: Run = await self.server.store.get_run("local", ctx.run_id)
         return await self.server.process.engine.conversations.post_as_agent(run, conversation, text, call)

@@ -27,7 +27,7 @@ def say(text: str, **more: Any) -> dict[str, Any]:
 
 
 class Thinkers(Company):
-    """Kevin and Oscar think by a script; what they were told is kept."""
+    """Kevin and Oscar have a scripted model, which records its input."""
 
     def __init__(self, turns: Mapping[str, Sequence[dict[str, Any]]], **limits: Any) -> None:
         super().__init__()

@@ -56,7 +56,7 @@ class Owner:
 
 
 class ChannelStore:
-    """Kevin does as the last message to him says, by a script, and keeps what he was told."""
+    """Kevin has a scripted model that does what the last message says, and records its input."""
 
     def __init__(self, shared: bool = False) -> None:
         self.asked: list[Sequence[Mapping[str, Any]]] = []

@@ -85,7 +85,7 @@ def chat_agents(gate: Gate) -> App:
 
     @agent
     async def rememberer(ctx: Context) -> str:
-        """Says what was said before."""
+        """Repeats the earlier messages."""
         return " | ".join([message.text for message in await ctx.history(50)]) or "nothing"
 
     @agent
@@ -123,7 +123,7 @@ class Chat:
     async def start(
         self, text: str = "hello", agent: str | None = None, headers: Mapping[str, str] | None = None
     ) -> RawStream:
-        """Say something; the stream as far as the first event, which says how it is called."""
+        """Post a message; returns the stream after its first event, which has the id of the interaction."""
         body = {"user_message": text} | ({"agent": agent} if agent else {})
         stream = await self.open("/interactions", body, headers)
         await stream.first_frame()
@@ -143,7 +143,7 @@ class Chat:
         return stream
 
     async def asked(self, text: str = "run it") -> tuple[RawStream, str]:
-        """An interaction of `coder` that waits, and what it waits for."""
+        """An interaction of `coder` that waits, and its approval."""
         stream = await self.start(text, "coder")
         await stream.frames_to("approval_required")
         interaction = interaction_of(stream)

@@ -22,7 +22,7 @@ from tests.support.eventually import eventually
 
 
 class Stubborn:
-    """A store that hangs, or fails, until it is told not to."""
+    """A store that hangs, or fails, until the test repairs it."""
 
     def __init__(self, store: InteractionStore, how: str) -> None:
         self._store = store

@@ -71,7 +71,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 def writers(gate: Gate) -> App:
     @agent
     async def writer(ctx: Context) -> str:
-        """Writes as many tokens as it is told to."""
+        """Writes as many tokens as the message says."""
         assert ctx.message is not None
         for n in range(int(ctx.message.text)):
             await ctx.token(f"{n} ")

@@ -16,7 +16,7 @@ NEAR = pytest.mark.parametrize("backend", ["memory", "sqlite"])
 
 
 class Held:
-    """A server whose outbox publishes nothing until it is let go, and what its bus was told to send meanwhile."""
+    """A server whose outbox publishes nothing until it is released, and the hints that its bus would have sent."""
 
     def __init__(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go = asyncio.Event()

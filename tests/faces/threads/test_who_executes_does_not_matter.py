@@ -12,7 +12,7 @@ OF_ITS_OWN = {"run_id", "thread_id", "message_id", "created_at", "ts", "id"}
 
 
 def without_its_own(value: Any) -> Any:
-    """What is no id and no time."""
+    """The stream without ids and times."""
     match value:
         case dict():
             return {key: without_its_own(each) for key, each in value.items() if key not in OF_ITS_OWN}

@@ -116,7 +116,7 @@ async def create_alone(request: Request) -> Response:
 
 @router.post(f"{RUNS}/batch")
 async def create_batch(engine: EngineDep, owner: Owner, request: Request, body: Batch, key: Key = None) -> Response:
-    """Start runs, each in a thread of its own."""
+    """Start runs, each in a new thread."""
     made: list[dict[str, Any]] = []
     for n, each in enumerate(body):
         wanted = Wanted(owner, None, each, key and f"{key} {n}", lambda scope: check_scope(request, scope))

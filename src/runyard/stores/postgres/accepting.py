@@ -28,7 +28,7 @@ class PlainPosts:
 
     @classmethod
     def of(cls, posts: Sequence[Post], room: Room | None) -> "PlainPosts | None":
-        """Return the group if every post is plain and in a lane of its own, and the room is enough for all of them."""
+        """Return the group if every post is plain and has its own lane, and the worker has room for all of them."""
         if not all(map(_is_plain, posts)) or len({post.lane_key for post in posts}) < len(posts):
             return None
         if len({post.most_queued for post in posts}) != 1 or (room is not None and 0 < room.places < len(posts)):
