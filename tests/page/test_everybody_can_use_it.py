@@ -19,7 +19,7 @@ from tests.page.page_tab import Tab, answer, ended
 AXE = Path(sysconfig.get_path("data")) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = ("serious", "critical")
 MOST_BYTES = 200_000
-PHONE: ViewportSize = {"width": 375, "height": 700}
+NARROW: tuple[ViewportSize, ...] = ({"width": 320, "height": 640}, {"width": 640, "height": 400})  # also 200 %
 COLOURS = {"runOnly": ["color-contrast"]}
 
 
@@ -51,6 +51,12 @@ async def a_view(tab: Tab, name: str) -> None:
             await page.get_by_role("button", name="Edit message").first.click()
             await tab.runs.last.get_by_role("button", name="Bad answer").click()
             await expect(page.get_by_role("textbox", name="Comment on the answer")).to_be_visible()
+        case "options":
+            await ended(await tab.begin("traveller", "to Rome"))
+            await page.get_by_role("searchbox", name="Search chats").fill("rome")
+            await expect(page.get_by_role("list", name="Found").locator("mark").first).to_be_visible()
+            await page.get_by_role("button", name="Options").click()
+            await page.get_by_role("button", name="Delete chat").click()
         case "sharing" | "shared":
             await ended(await tab.begin("traveller", "to Rome"))
             await page.get_by_role("button", name="Share").click()
@@ -96,7 +102,7 @@ async def a_view(tab: Tab, name: str) -> None:
 
 VIEWS = [
     *("new chat", "chat", "approval", "error", "sources", "inspector", "request", "palette", "help"),
-    *("sharing", "shared", "overview", "runs", "approvals", "channels"),
+    *("options", "sharing", "shared", "overview", "runs", "approvals", "channels"),
 ]
 
 
@@ -109,9 +115,10 @@ async def test_axe_finds_nothing_serious_and_nothing_sticks_out(new_tab: NewTab,
     await tab.page.emulate_media(color_scheme="dark")
     dark = await findings(tab, COLOURS)
     assert (light, dark) == ([], [])
-    await tab.page.set_viewport_size(PHONE)
-    widest = await tab.page.evaluate("() => document.scrollingElement.scrollWidth")
-    assert widest <= PHONE["width"], "one has to scroll sideways on a phone"
+    for size in NARROW:
+        await tab.page.set_viewport_size(size)
+        widest = await tab.page.evaluate("() => document.scrollingElement.scrollWidth")
+        assert widest <= size["width"], "one has to scroll sideways on a phone, or with 200 % zoom"
 
 
 async def test_everything_can_be_done_with_keys(new_tab: NewTab, site: Site) -> None:

@@ -54,6 +54,18 @@ class Inbox:
 
 @pytest.fixture
 async def inbox(new_tab: NewTab, site: Site) -> AsyncIterator[Inbox]:
+    async for each in inbox_of(new_tab, site):
+        yield each
+
+
+@pytest.fixture
+async def any_inbox(new_tab: NewTab, any_site: Site) -> AsyncIterator[Inbox]:
+    """The inbox on SQLite, and on two pods with Postgres behind a proxy."""
+    async for each in inbox_of(new_tab, any_site):
+        yield each
+
+
+async def inbox_of(new_tab: NewTab, site: Site) -> AsyncIterator[Inbox]:
     tab = await new_tab(site.url)
     yield Inbox(tab, site)
     await tab.page.goto("about:blank")
@@ -70,7 +82,8 @@ async def opened(inbox: Inbox, *names: str) -> list[str]:
     return ids
 
 
-async def test_a_new_arrival_does_not_take_the_selection(inbox: Inbox) -> None:
+async def test_a_new_arrival_does_not_take_the_selection(any_inbox: Inbox) -> None:
+    inbox = any_inbox
     [newsletter] = await opened(inbox, "newsletter")
     await inbox.arrive("deploy")
     await inbox.poll()
@@ -98,7 +111,8 @@ async def test_an_arrival_in_an_empty_inbox_is_shown_before_a_key_decides_it(inb
     assert inbox.asked == [late]
 
 
-async def test_a_held_key_decides_one_item(inbox: Inbox) -> None:
+async def test_a_held_key_decides_one_item(any_inbox: Inbox) -> None:
+    inbox = any_inbox
     ids = await opened(inbox, "one", "two", "three")
     for _ in range(3):
         await inbox.page.keyboard.down("a")
@@ -110,7 +124,8 @@ async def test_a_held_key_decides_one_item(inbox: Inbox) -> None:
     assert inbox.asked == ids[:1]
 
 
-async def test_an_item_off_screen_is_shown_and_not_decided(inbox: Inbox) -> None:
+async def test_an_item_off_screen_is_shown_and_not_decided(any_inbox: Inbox) -> None:
+    inbox = any_inbox
     ids = await opened(inbox, *(f"number {n}" for n in range(9)))
     await inbox.page.locator("main").evaluate("main => main.scrollTo(0, main.scrollHeight)")
     await expect(inbox.item("number 0")).not_to_be_in_viewport()
@@ -168,7 +183,8 @@ async def test_after_a_decision_the_next_item_in_place_is_selected(inbox: Inbox)
     assert inbox.asked == ids[1:]
 
 
-async def test_an_item_decided_elsewhere_keeps_the_selection_and_cannot_be_decided(inbox: Inbox) -> None:
+async def test_an_item_decided_elsewhere_keeps_the_selection_and_cannot_be_decided(any_inbox: Inbox) -> None:
+    inbox = any_inbox
     [read, _] = await opened(inbox, "read", "other")
     answer = await inbox.site.api.http.post(f"/api/approvals/{read}", json={"decision": "reject"})
     assert answer.status_code == 200
@@ -253,7 +269,8 @@ async def test_a_key_that_comes_before_the_screen_is_drawn_meets_the_new_list(in
     assert inbox.asked == ids[1:]
 
 
-async def test_an_arrival_and_a_decision_elsewhere_are_shown_without_polling(inbox: Inbox) -> None:
+async def test_an_arrival_and_a_decision_elsewhere_are_shown_without_polling(any_inbox: Inbox) -> None:
+    inbox = any_inbox
     await inbox.page.add_init_script("window.setInterval = () => 0")
     await opened(inbox, "first")
     [second] = await inbox.arrive("second")

@@ -34,7 +34,7 @@ def create(
             print_json({**msgspec.to_builtins(made), "link": link})
             return
         if not quiet:
-            secho(f"Link {made.share_id}, valid until {made.expires_at[:10]}; it is not shown again:", err=True)
+            secho(f"The link is valid until {made.expires_at[:10]} and is not shown again:", err=True)
         echo(link)
 
     run_with_client(work, quiet=quiet)
