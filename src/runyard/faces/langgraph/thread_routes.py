@@ -129,9 +129,12 @@ def _known(engine: Engine, assistant_id: str) -> str:
 
 
 @router.post(f"{BASE}/assistants/{{assistant_id}}/versions")
-async def list_versions(engine: EngineDep, owner: Owner, assistant_id: str) -> Response:
+async def list_versions(
+    engine: EngineDep, owner: Owner, assistant_id: str, body: wire.VersionSearch | None = None
+) -> Response:
     """List the versions of an agent: there is one."""
-    return Json([_assistant(_known(engine, assistant_id))])
+    asked, found = body or wire.VersionSearch(), [_assistant(_known(engine, assistant_id))]
+    return Json([] if asked.metadata or asked.offset else found)
 
 
 @router.get(f"{BASE}/assistants/{{assistant_id}}/schemas")

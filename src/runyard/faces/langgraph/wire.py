@@ -167,6 +167,12 @@ class AssistantSearch(AssistantCount):
     select: list[str] | None = Field(None, description="The fields to return; all if left out.")
 
 
+class VersionSearch(RequestBody):
+    metadata: Metadata = Field(None, description="Assistants have no metadata: only `{}` finds some.")
+    limit: int = Limit
+    offset: int = Field(0, ge=0, le=10_000)
+
+
 class StateAt(RequestBody):
     checkpoint: Checkpoint
     subgraphs: Any = Ignored
