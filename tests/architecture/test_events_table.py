@@ -50,14 +50,14 @@ def test_the_union_the_names_and_the_payloads_are_the_same_set() -> None:
 def test_the_threads_column_is_what_the_face_sends(kind: EventType) -> None:
     [event] = [event for event in EVENTS if event.type == kind]
     found = re.search(rb"^event: (.*)$", frame(event), re.M)
-    assert section("What each face makes of it")[kind][0] == (found[1].decode() if found else "-")
+    assert section("Frames of each face")[kind][0] == (found[1].decode() if found else "-")
 
 
 @pytest.mark.req("S4.5")
 @pytest.mark.parametrize("kind", EVENT_TYPES)
 def test_the_plans_column_is_what_the_face_sends(kind: EventType) -> None:
     [event] = [event for event in EVENTS if event.type == kind]
-    assert section("What each face makes of it")[kind][4] == image("run", event).type
+    assert section("Frames of each face")[kind][4] == image("run", event).type
 
 
 def test_every_column_of_the_envelope_is_documented() -> None:
