@@ -8,7 +8,7 @@ with Last-Event-ID.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ from runyard.telemetry.logger import get_logger
 from runyard.web.context import Context
 from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import CALLER
+from runyard.web.part_encoder import PartEncoder
 
 log = get_logger()
 
@@ -255,15 +256,6 @@ def _seq(given: str) -> int:
     return int(given)
 
 
-class Encoder(Protocol):
-    """Makes the bytes of one part of a run, for protocols in which an answer ends before its run does. `is_over`: it
-    has made the last ones."""
-
-    is_over: bool
-
-    def take(self, event: Event) -> bytes: ...
-
-
 Prepare = Callable[[Sequence[Event]], Awaitable[None]]
 
 
@@ -275,7 +267,7 @@ class PartFollower:
         self,
         streams: Streams,
         run_id: str,
-        encoder: Encoder,
+        encoder: PartEncoder,
         after: int = 0,
         first: bytes = b"",
         prepare: Prepare | None = None,
@@ -296,7 +288,7 @@ class PartFollower:
             return found
         if self._prepare is not None:
             await self._prepare([event for chunk in found for event in chunk.events])
-        return [piece for chunk in found for piece in self._encoded(chunk.events)]
+        return [self._encoder.take_all(chunk.events) for chunk in found]
 
     def push_to(self, push: Callable[[Callable[[Chunk], bytes], Sequence[Chunk]], bool | None]) -> None:
         """Push events of the part at once, unless something has to be loaded for them."""
@@ -304,15 +296,10 @@ class PartFollower:
             self._log.push_to(lambda chunks: push(self._bytes_of, chunks))
 
     def _bytes_of(self, chunk: Chunk) -> bytes:
-        encoded = b"".join(self._encoded(chunk.events))
+        encoded = self._encoder.take_all(chunk.events)
         if self._encoder.is_over:
             self._log.interrupt()
         return encoded
-
-    def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
-        for event in events:
-            if not self._encoder.is_over:
-                yield self._encoder.take(event)
 
     def leave(self) -> None:
         self._log.leave()
@@ -328,7 +315,7 @@ class PartStream(LiveStream):
         self,
         context: Context,
         run_id: str,
-        encoder: Encoder,
+        encoder: PartEncoder,
         headers: Mapping[str, str],
         *,
         after: int = 0,
