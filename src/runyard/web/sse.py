@@ -106,6 +106,11 @@ class LiveStream(Response):
     def _push_from(self, follower: Any, pusher: "_Pusher") -> None:
         """Let the follower push what it can. By default it pushes nothing, and `_pump` sends everything."""
 
+    def _has_ended(self, follower: Any) -> bool:
+        """Return whether the follower has returned its last items, so that they go out together with the end of the
+        response. By default this is not known before the follower says `Pause.END`."""
+        return False
+
     async def _gone(self) -> None:
         """Handle a client that disconnected before the end."""
 
@@ -130,6 +135,9 @@ class LiveStream(Response):
                     return True
                 case items:
                     body = b"".join(map(self._encoded, items))
+                    if self._has_ended(follower):
+                        await write(body, False)
+                        return False
                     if body or time.monotonic() - written_at >= self._heartbeat:
                         await write(body or self.ping, True)
                         written_at = time.monotonic()
@@ -160,6 +168,9 @@ class EventStream(LiveStream):
 
     def _push_from(self, follower: LogFollower, pusher: "_Pusher") -> None:
         follower.push_to(partial(pusher.push, self._encoded))
+
+    def _has_ended(self, follower: LogFollower) -> bool:
+        return follower.has_ended
 
     async def _gone(self) -> None:
         if self._disconnects is not None:
@@ -295,6 +306,10 @@ class PartFollower:
         if self._prepare is None:
             self._log.push_to(lambda chunks: push(self._bytes_of, chunks))
 
+    @property
+    def has_ended(self) -> bool:
+        return self._encoder.is_over
+
     def _bytes_of(self, chunk: Chunk) -> bytes:
         encoded = self._encoder.take_all(chunk.events)
         if self._encoder.is_over:
@@ -328,3 +343,6 @@ class PartStream(LiveStream):
 
     def _push_from(self, follower: PartFollower, pusher: _Pusher) -> None:
         follower.push_to(pusher.push)
+
+    def _has_ended(self, follower: PartFollower) -> bool:
+        return follower.has_ended

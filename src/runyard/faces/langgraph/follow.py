@@ -225,6 +225,9 @@ class PartStream(LiveStream):
         super().__init__(lambda: Follower(engine, part.run_id, encoder, load), bytes, context.heartbeat, headers)
         self._on_gone = on_gone
 
+    def _has_ended(self, follower: Follower) -> bool:
+        return follower.has_ended
+
     async def _gone(self) -> None:
         if self._on_gone is not None:
             await self._on_gone()
