@@ -53,15 +53,22 @@ MARKS = [
 ]  # fmt: skip
 _words = st.text(alphabet="ab \n", max_size=3)
 _usage = st.none() | st.builds(Usage, st.integers(0, 5), st.integers(0, 5))
-_blocks: st.SearchStrategy[list[Payload]] = st.one_of(
-    st.builds(lambda t: [ModelToken(t)], _words),
-    st.builds(lambda t: [ModelThinking(t)], _words),
+_results: st.SearchStrategy[list[Payload]] = st.one_of(
     st.just([ModelReset()]),
     st.just([RunResumed(2, "crash"), ModelReset()]),
     st.builds(lambda u: [ModelMessage("s#1", {"role": "assistant"}, u)], _usage),
     st.builds(lambda u: [StepStarted("s#2", "s"), StepFinished("s#2", "s", u)], _usage),
     st.sampled_from(MARKS).map(lambda kind: [Trace(kind)]),
 )
+
+
+def _blocks(words: st.SearchStrategy[str], most: int) -> st.SearchStrategy[list[Payload]]:
+    texts = st.lists(words, min_size=1, max_size=most)
+    tokens = texts.map(lambda pieces: list[Payload](map(ModelToken, pieces)))
+    thoughts = texts.map(lambda pieces: list[Payload](map(ModelThinking, pieces)))
+    return tokens | thoughts | _results
+
+
 _ends: st.SearchStrategy[list[Payload]] = st.sampled_from(["done", "other text", "error", "canceled", "none"]).map(
     lambda kind: [Trace(kind)]
 )
@@ -127,4 +134,10 @@ def _payloads(blocks: list[list[Payload]], end: list[Payload]) -> Iterator[Paylo
     yield from _end(mark.fn, fold(log(*seen)).text)
 
 
-logs = st.builds(lambda blocks, end: log(*_payloads(blocks, end)), st.lists(_blocks, max_size=14), _ends)
+def logs_of(words: st.SearchStrategy[str], most: int = 1) -> st.SearchStrategy[list[Event]]:
+    """Logs whose texts have these pieces, up to `most` of one kind in a row."""
+    blocks = st.lists(_blocks(words, most), max_size=14)
+    return st.builds(lambda blocks, end: log(*_payloads(blocks, end)), blocks, _ends)
+
+
+logs = logs_of(_words)

@@ -8,7 +8,7 @@ with Last-Event-ID.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ from runyard.telemetry.logger import get_logger
 from runyard.web.context import Context
 from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import CALLER
+from runyard.web.part_encoder import PartEncoder
 
 log = get_logger()
 
@@ -105,6 +106,11 @@ class LiveStream(Response):
     def _push_from(self, follower: Any, pusher: "_Pusher") -> None:
         """Let the follower push what it can. By default it pushes nothing, and `_pump` sends everything."""
 
+    def _has_ended(self, follower: Any) -> bool:
+        """Return whether the follower has returned its last items, so that they go out together with the end of the
+        response. By default this is not known before the follower says `Pause.END`."""
+        return False
+
     async def _gone(self) -> None:
         """Handle a client that disconnected before the end."""
 
@@ -129,6 +135,9 @@ class LiveStream(Response):
                     return True
                 case items:
                     body = b"".join(map(self._encoded, items))
+                    if self._has_ended(follower):
+                        await write(body, False)
+                        return False
                     if body or time.monotonic() - written_at >= self._heartbeat:
                         await write(body or self.ping, True)
                         written_at = time.monotonic()
@@ -159,6 +168,9 @@ class EventStream(LiveStream):
 
     def _push_from(self, follower: LogFollower, pusher: "_Pusher") -> None:
         follower.push_to(partial(pusher.push, self._encoded))
+
+    def _has_ended(self, follower: LogFollower) -> bool:
+        return follower.has_ended
 
     async def _gone(self) -> None:
         if self._disconnects is not None:
@@ -255,15 +267,6 @@ def _seq(given: str) -> int:
     return int(given)
 
 
-class Encoder(Protocol):
-    """Makes the bytes of one part of a run, for protocols in which an answer ends before its run does. `is_over`: it
-    has made the last ones."""
-
-    is_over: bool
-
-    def take(self, event: Event) -> bytes: ...
-
-
 Prepare = Callable[[Sequence[Event]], Awaitable[None]]
 
 
@@ -275,7 +278,7 @@ class PartFollower:
         self,
         streams: Streams,
         run_id: str,
-        encoder: Encoder,
+        encoder: PartEncoder,
         after: int = 0,
         first: bytes = b"",
         prepare: Prepare | None = None,
@@ -296,23 +299,22 @@ class PartFollower:
             return found
         if self._prepare is not None:
             await self._prepare([event for chunk in found for event in chunk.events])
-        return [piece for chunk in found for piece in self._encoded(chunk.events)]
+        return [self._encoder.take_all(chunk.events) for chunk in found]
 
     def push_to(self, push: Callable[[Callable[[Chunk], bytes], Sequence[Chunk]], bool | None]) -> None:
         """Push events of the part at once, unless something has to be loaded for them."""
         if self._prepare is None:
             self._log.push_to(lambda chunks: push(self._bytes_of, chunks))
 
+    @property
+    def has_ended(self) -> bool:
+        return self._encoder.is_over
+
     def _bytes_of(self, chunk: Chunk) -> bytes:
-        encoded = b"".join(self._encoded(chunk.events))
+        encoded = self._encoder.take_all(chunk.events)
         if self._encoder.is_over:
             self._log.interrupt()
         return encoded
-
-    def _encoded(self, events: Sequence[Event]) -> Iterator[bytes]:
-        for event in events:
-            if not self._encoder.is_over:
-                yield self._encoder.take(event)
 
     def leave(self) -> None:
         self._log.leave()
@@ -328,7 +330,7 @@ class PartStream(LiveStream):
         self,
         context: Context,
         run_id: str,
-        encoder: Encoder,
+        encoder: PartEncoder,
         headers: Mapping[str, str],
         *,
         after: int = 0,
@@ -341,3 +343,6 @@ class PartStream(LiveStream):
 
     def _push_from(self, follower: PartFollower, pusher: _Pusher) -> None:
         follower.push_to(pusher.push)
+
+    def _has_ended(self, follower: PartFollower) -> bool:
+        return follower.has_ended

@@ -187,6 +187,11 @@ class Follower:
         self._ended = chunks[-1].is_last
         return chunks
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether `next` has returned the terminal event."""
+        return self._ended
+
     def interrupt(self) -> None:
         """Make the current `next` return no chunks."""
         self._is_interrupted = True

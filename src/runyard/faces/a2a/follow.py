@@ -17,6 +17,7 @@ from runyard.faces.a2a.objects import Place, Shown
 from runyard.faces.a2a.state import CLOSING, TERMINAL, State
 from runyard.faces.a2a.translate import Translation
 from runyard.web.context import Context
+from runyard.web.part_encoder import PartEncoder
 from runyard.web.run_to_end import events_until_end
 
 TRANSLATION = translation_kind("a2a", 1, State, Translation)
@@ -80,7 +81,7 @@ async def context_id(call: Call, run: Run) -> str:
     return thread.external_id or thread.id
 
 
-class Updates:
+class Updates(PartEncoder):
     """Encodes the updates of one part of a run: first the task as it is at the beginning of the part. It is over when
     the task ends or requires input."""
 
@@ -91,7 +92,6 @@ class Updates:
         self._frame = frame
         self._history_length = history_length
         self._has_begun = False
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         found, state = self._translation.take(event), self._translation.state
@@ -104,7 +104,7 @@ class Updates:
         return b"".join([self._frame(objects.completed(each, state.run_id, self._place)) for each in found])
 
 
-class LaterUpdates:
+class LaterUpdates(PartEncoder):
     """Encodes the updates of a task after the task as it was when a client subscribed. It is over when the task ends or
     requires input again."""
 
@@ -112,7 +112,6 @@ class LaterUpdates:
         self._translation = translation
         self._place = place
         self._frame = frame
-        self.is_over = False
 
     @property
     def first(self) -> bytes:

@@ -1,6 +1,6 @@
 """Encodes a part of a run for one request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runyard.domain.events import Event
@@ -12,7 +12,9 @@ from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
+from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
 
+TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 TRANSLATION = translation_kind("ag_ui", 2, State, Translation)
 
 
@@ -48,7 +50,7 @@ class Asked(NamedTuple):
     state: Any
 
 
-class Encoder:
+class Encoder(PartEncoder):
     """Encodes one part for a request. If the client has messages of this part, it follows the part again: then a
     snapshot takes them back, and they are sent from the beginning."""
 
@@ -63,7 +65,6 @@ class Encoder:
         self._again = [{**each, "content": ""} for each in again if each["role"] == "reasoning"]
         self._is_again = bool(again)
         self._answered = {message.get("toolCallId") for message in self._base if message["role"] == "tool"}
-        self.is_over = False
 
     def _is_own(self, place: tuple[str, int] | None) -> bool:
         return place is not None and place[0] == self._part.run_id and place[1] >= self._part.number
@@ -74,6 +75,16 @@ class Encoder:
             return b""
         self.is_over = not state.is_open
         return b"".join([events.frame(each) for shown in found for each in self._completed(shown)])
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+        state, shown = self._translation.state, TEXT_KINDS[kind]
+        if not state.is_writing(events.ROLES[shown]):
+            return None
+        state.write_on(pieces)
+        if state.part != self._part.number or state.text is None:
+            return b""
+        message = state.text["id"]
+        return self.frames_of(message, lambda: events.frame(events.delta(shown, message, TEXT))).of(pieces)
 
     def _completed(self, shown: Shown) -> Sequence[Shown]:
         match shown["type"]:

@@ -1,5 +1,6 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import field
@@ -22,3 +23,14 @@ class State(PartedState, kw_only=True):
     children: dict[str, tuple[str, str]] = field(default_factory=dict)  # open child runs and their agents by wait id
     agents_open: list[str] = field(default_factory=list)  # children that this part has shown
     result: dict[str, Any] = field(default_factory=dict)
+
+    def is_writing(self, role: str) -> bool:
+        """Return whether another piece of a message of this role only adds to the open message."""
+        return self.text is not None and self.text["role"] == role
+
+    def write_on(self, pieces: Sequence[str]) -> None:
+        """Add pieces to the open message."""
+        assert self.text is not None
+        self.pieces += pieces
+        if self.text["role"] != "reasoning":
+            self.written += pieces

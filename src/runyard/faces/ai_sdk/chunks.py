@@ -52,6 +52,11 @@ def ending(status: str, reason: str, usage: Usage | None, error: RunError | None
     return [finish(REASONS.get(reason, "other"), **about)]
 
 
+def delta(kind: str, text_id: str | None, piece: str) -> Chunk:
+    """Return a piece of the open text or reasoning."""
+    return {"type": f"{kind}-delta", "id": text_id, "delta": piece}
+
+
 def tool_input(tool_id: str, name: str, given: Any, is_of_server: bool) -> Chunk:
     """Return a tool call with its input. Tools of the server count as executed by the provider, so that the client
     neither calls them nor waits for its own results."""

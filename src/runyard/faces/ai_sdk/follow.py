@@ -1,5 +1,6 @@
 """Finds the streams of a chat and of a run, and encodes them from any position."""
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from runyard.domain.events import Event
@@ -11,7 +12,9 @@ from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
 from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
+from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
 
+TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 RESUMED_SECONDS = 60.0
 TRANSLATION = translation_kind("ai_sdk", 2, State, Translation)
 
@@ -40,7 +43,7 @@ class Parts(NamedTuple):
         return {"x-vercel-ai-ui-message-stream": "v1", "x-workflow-run-id": name, "Runyard-Run-Id": self.run_id}
 
 
-class Encoder:
+class Encoder(PartEncoder):
     """Encodes parts of a run as one stream, from the chunk with the index `start`. The end of a part that is not the
     last one is left out, so a chunk has the same index before and after the run continues."""
 
@@ -48,7 +51,6 @@ class Encoder:
         self._translation = Translation(parts.run_id)
         self._parts = parts
         self._left = start  # chunks before the one to begin with
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         found, state = self._translation.take(event), self._translation.state
@@ -62,6 +64,16 @@ class Encoder:
         self._left -= skipped
         body = b"".join([chunks.frame(self._shown(chunk)) for chunk in found[skipped:]])
         return body + chunks.DONE if self.is_over else body
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+        state = self._translation.state
+        if not state.is_writing(TEXT_KINDS[kind]) or self._left:
+            return None
+        state.write_on(pieces)
+        if state.part < self._parts.first:
+            return b""
+        kind_and_id = (state.text_kind, state.text)
+        return self.frames_of(kind_and_id, lambda: chunks.frame(chunks.delta(*kind_and_id, TEXT))).of(pieces)
 
     def _shown(self, chunk: Chunk) -> Chunk:
         if chunk["type"] == "tool-input-available" and chunk["toolCallId"] in self._parts.answered:

@@ -1,5 +1,6 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -32,6 +33,16 @@ class State(PartedState, kw_only=True):
     calls: dict[str, ShownCall] = field(default_factory=dict)  # by call id
     client_step: int = 0  # the last step with something that the client answers
     client_calls: dict[str, str] = field(default_factory=dict)  # wait ids of client tools by call id
+
+    def is_writing(self, kind: str) -> bool:
+        """Return whether another piece of this kind only adds to the open text."""
+        return self.text is not None and self.text_kind == kind
+
+    def write_on(self, pieces: Sequence[str]) -> None:
+        """Add pieces to the open text."""
+        self.count += len(pieces)
+        if self.text_kind == "text":
+            self.written += pieces
 
     @property
     def size_of_all(self) -> int:

@@ -281,7 +281,7 @@ class Translation(PartedTranslation[State, Chunk]):
             out.append({"type": f"{kind}-start", "id": event_id})
             state.step_size += 1
         if piece:
-            out.append({"type": f"{kind}-delta", "id": state.text, "delta": piece})
+            out.append(chunks.delta(kind, state.text, piece))
 
     def _close_text(self, out: list[Chunk]) -> None:
         state = self.state

@@ -5,6 +5,7 @@ A client that reconnects gives the id of the last event that it has seen, and ge
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -17,7 +18,6 @@ from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Pause
-from runyard.engine.log.tail import Chunk
 from runyard.errors import Gone, NotFound
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.messages import FIRST_WHOLE, WholeMessages
@@ -25,6 +25,7 @@ from runyard.faces.langgraph.objects import Frame, Shown
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
 from runyard.web.context import Context
+from runyard.web.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
 from runyard.web.sse import HEADERS, LiveStream, PartFollower
 
 MOST_RUNS = 200  # of a thread whose messages are shown, the newest ones
@@ -103,7 +104,7 @@ def _asked(run: Run, state: State, question: Message | None) -> list[Shown]:
     return found
 
 
-class Encoder:
+class Encoder(PartEncoder):
     """Encodes the frames of one part that the modes show and that come after a position. `base` are the messages
     before those of the run, once they are needed."""
 
@@ -114,7 +115,6 @@ class Encoder:
         self._modes = {"", *modes} if {"values", "updates"} & set(modes) else {"", "interrupt", *modes}
         self.base: Sequence[Shown] | None = None if "values" in modes else []
         self._whole = WholeMessages() if "messages" in modes else None
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         found, state = self.translation.take(event), self.translation.state
@@ -132,6 +132,20 @@ class Encoder:
             for n, frame in numbered
             if frame.mode in self._modes and (seq, n) > first
         )
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+        state, is_reasoning = self.translation.state, kind == "model.thinking"
+        is_new = seq > self._after[0]
+        if not is_new or self._whole is not None or not state.is_writing(is_reasoning=is_reasoning):
+            return None
+        state.write_on(pieces, is_reasoning=is_reasoning)
+        if state.part != self._number or "messages-tuple" not in self._modes or (text := state.text) is None:
+            return b""
+
+        def example() -> bytes:
+            return objects.encoded(NUMBER, 0, self.translation.piece(text, TEXT, is_reasoning=is_reasoning))
+
+        return self.frames_of((text.id, kind), example).of(pieces, seq)
 
     def _completed(self, frame: Frame) -> Frame:
         if frame.mode != "values":
@@ -174,16 +188,17 @@ class Follower(PartFollower):
         found = await self._log.next(patience)
         if isinstance(found, Pause):
             return found
-        return [piece for chunk in found for piece in await self._pieces(chunk)]
+        return [await self._encoded(chunk.events) for chunk in found]
 
-    async def _pieces(self, chunk: Chunk) -> list[bytes]:
-        pieces: list[bytes] = []
-        for event in chunk.events:
-            if self._frames.base is None and has_begun(event):
-                self._frames.base = await self._load(self._frames.translation.state)
-            if not self._frames.is_over:
-                pieces.append(self._frames.take(event))
-        return pieces
+    async def _encoded(self, events: Sequence[Event]) -> bytes:
+        if self._frames.base is not None:
+            return self._frames.take_all(events)
+        before = list(takewhile(lambda event: not has_begun(event), events))
+        encoded = self._frames.take_all(before)
+        if len(before) < len(events):
+            self._frames.base = await self._load(self._frames.translation.state)
+            encoded += self._frames.take_all(events[len(before) :])
+        return encoded
 
 
 def has_begun(event: Event) -> bool:
@@ -209,6 +224,9 @@ class PartStream(LiveStream):
         engine = context.engine
         super().__init__(lambda: Follower(engine, part.run_id, encoder, load), bytes, context.heartbeat, headers)
         self._on_gone = on_gone
+
+    def _has_ended(self, follower: Follower) -> bool:
+        return follower.has_ended
 
     async def _gone(self) -> None:
         if self._on_gone is not None:

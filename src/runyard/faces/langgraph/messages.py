@@ -72,14 +72,14 @@ class Messages:
         if state.text is None:
             self._flush(out)
             state.text = OpenMessage(event_id, self._node)
-        text = state.text
-        if is_reasoning:
-            text.reasoning.append(piece)
-            out.append(self._tuple(objects.chunk(text.id, reasoning=piece), text.node))
-        else:
-            state.has_text = True
-            text.text.append(piece)
-            out.append(self._tuple(objects.chunk(text.id, piece), text.node))
+        (state.text.reasoning if is_reasoning else state.text.text).append(piece)
+        state.has_text = state.has_text or not is_reasoning
+        out.append(self.piece(state.text, piece, is_reasoning=is_reasoning))
+
+    def piece(self, text: OpenMessage, piece: str, *, is_reasoning: bool) -> Frame:
+        """Return the frame of a piece of the open message."""
+        shown = objects.chunk(text.id, reasoning=piece) if is_reasoning else objects.chunk(text.id, piece)
+        return self._tuple(shown, text.node)
 
     def _close_text(self, node: str | None = None) -> None:
         text, self.state.text = self.state.text, None

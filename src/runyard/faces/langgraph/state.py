@@ -1,5 +1,6 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -33,3 +34,16 @@ class State(PartedState, kw_only=True):
     unkept: list[str] = field(default_factory=list)  # ids of messages whose text a reset withdraws
     calls: dict[str, str] = field(default_factory=dict)  # shown ids of tool calls by call id
     outputs: dict[str, Any] = field(default_factory=dict)
+
+    def is_writing(self, *, is_reasoning: bool) -> bool:
+        """Return whether another piece only adds to the open message."""
+        return self.text is not None and self.is_shown and (is_reasoning or bool(self.text.text))
+
+    def write_on(self, pieces: Sequence[str], *, is_reasoning: bool) -> None:
+        """Add pieces to the open message."""
+        assert self.text is not None
+        if is_reasoning:
+            self.text.reasoning += pieces
+        else:
+            self.text.text += pieces
+            self.written += pieces

@@ -19,6 +19,7 @@ from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Progress, Translation
+from runyard.web.part_encoder import PartEncoder
 
 TRANSLATION = translation_kind("mcp", 2, State, Translation)
 RETRY_MS = 500
@@ -69,7 +70,7 @@ class Answer:
     async def prepare(self, events: Sequence[Event]) -> None:
         """Load the files of the answer, if it is among these events."""
         for event in events:
-            if isinstance(output := event.payload, RunOutput) and output.files:
+            if event.type == "run.output" and isinstance(output := event.payload, RunOutput) and output.files:
                 self._loaded = await self._load(output.files)
 
     def take(self, event: Event) -> Iterator[Shown]:
@@ -100,7 +101,7 @@ class Answer:
         return objects.reply(self._call.id, objects.stateless_result(found) if is_final else found)
 
 
-class Encoder:
+class Encoder(PartEncoder):
     """Encodes the messages of a call after the number `after` as server-sent events. With sessions they have ids, and
     the first event is empty: it tells the client how to resume. The stateless revision cannot resume."""
 
@@ -114,7 +115,6 @@ class Encoder:
         self._number = 0
         self._after = after
         self._is_primed = is_primed
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         frames = [self._prime()] if self._is_primed else []

@@ -4,6 +4,7 @@ A completion cannot withdraw text. After `model.reset` the text that is written 
 was sent before. If it differs, the stream ends with an error that names the response.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from runyard.domain.events import PROGRESS, Event
 from runyard.faces.openai import objects
 from runyard.faces.openai.translate import Shown, Translation
+from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
 
 DONE = b"data: [DONE]\n\n"
 DIFFERS = "The server resumed this answer after a failure, and its text changed. Get it with GET /v1/responses/{}."
@@ -69,7 +71,7 @@ def failure(response: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-class ChunkTranslation:
+class ChunkTranslation(PartEncoder):
     """Makes the chunks of one part of a run. `is_over`: the last one was made."""
 
     def __init__(self, run_id: str, part: int, with_usage: bool = False) -> None:
@@ -81,7 +83,6 @@ class ChunkTranslation:
         self._kept = 0  # pieces that a reset does not withdraw
         self._ahead = ""  # text that was sent and is not in the log any more
         self._calls = 0
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         """Return the chunks that this event adds, as bytes."""
@@ -91,6 +92,16 @@ class ChunkTranslation:
         self._keep_or_withdraw(event)
         said = b"".join([_data(chunk) for each in shown for chunk in self._chunks(each)])
         return said + DONE if self._has_ended else said
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+        state = self._translation.state
+        if kind != "model.token" or not state.is_writing("message") or self._ahead or self._is_replaced:
+            return None
+        state.write_on(pieces)
+        if state.part != self._part:
+            return b""
+        self._pieces += pieces
+        return self.frames_of("answer", lambda: _data(self._chunk({"content": TEXT}))).of(pieces)
 
     @property
     def _has_ended(self) -> bool:

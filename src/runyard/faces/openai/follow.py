@@ -1,5 +1,6 @@
 """Finds the responses of a run, and follows one of them: as a stream, or until its end."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -12,10 +13,12 @@ from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Streams
 from runyard.errors import NotFound
 from runyard.faces.openai import objects
-from runyard.faces.openai.state import State
+from runyard.faces.openai.state import OpenText, State
 from runyard.faces.openai.translate import Translation, frame
+from runyard.web.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
 from runyard.web.run_to_end import ShuttingDown, events_until_end
 
+TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "message", "model.thinking": "reasoning"}
 NO_RESPONSE = "There is no response with that id."
 TRANSLATION = translation_kind("openai", 2, State, Translation)
 
@@ -72,14 +75,13 @@ class StillRunning(ShuttingDown):
         super().__init__(f"This process is shutting down; the run continues. Retrieve the response {name}.")
 
 
-class EventEncoder:
+class EventEncoder(PartEncoder):
     """Encodes the events of one response whose sequence number is greater than `after`."""
 
     def __init__(self, run_id: str, part: int, after: int = -1) -> None:
         self._translation = Translation(run_id)
         self._part = part
         self._after = after
-        self.is_over = False
 
     def take(self, event: Event) -> bytes:
         shown = self._translation.take(event)
@@ -87,3 +89,18 @@ class EventEncoder:
         if self._translation.state.part != self._part:
             return b""
         return b"".join([frame(each) for each in shown if each["sequence_number"] > self._after])
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+        state, first = self._translation.state, self._translation.state.sequence
+        if not state.is_writing(TEXT_KINDS[kind]) or first <= self._after:
+            return None
+        state.write_on(pieces)
+        if state.part != self._part or (text := state.text) is None:
+            return b""
+        return self.frames_of(text.id, lambda: _delta(text)).of(pieces, first)
+
+
+def _delta(text: OpenText) -> bytes:
+    """Return the frame of a piece of this text, with marks."""
+    fields = objects.delta_of(text.id, text.index, text.kind, TEXT)
+    return frame({"type": objects.DELTA[text.kind], "sequence_number": NUMBER, **fields})

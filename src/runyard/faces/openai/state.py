@@ -1,5 +1,6 @@
 """What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -55,3 +56,15 @@ class State(Struct, kw_only=True):
     sources: list[str] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
     error: RunError | None = None
+
+    def is_writing(self, kind: str) -> bool:
+        """Return whether another piece of this kind only adds to the open text."""
+        return self.text is not None and self.text.kind == kind and self.status == "in_progress"
+
+    def write_on(self, pieces: Sequence[str]) -> None:
+        """Add pieces to the open text."""
+        assert self.text is not None
+        self.text.text += pieces
+        self.sequence += len(pieces)
+        if self.text.kind == "message":
+            self.written += pieces

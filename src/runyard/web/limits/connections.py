@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from runyard.web.body import UPLOAD
 from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import Problem, path_of
+from runyard.web.held_head import HeldHead
 from runyard.web.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
@@ -182,6 +183,8 @@ class Bounded(HttpToolsProtocol):
         super().on_headers_complete()
         if self.cycle is not None:
             self.scope[DIRECT] = DirectWriter(self.cycle)  # type: ignore[literal-required]
+            if self.scope["method"] != "HEAD":  # its response has no body
+                self.cycle.transport = HeldHead(self.cycle, self.loop)  # type: ignore[assignment]
 
     def on_message_complete(self) -> None:
         self._part = _Part.NONE
@@ -241,6 +244,8 @@ class Bounded(HttpToolsProtocol):
         self._wait_for(0)
         self.all.refused(code)
         cycle = self._answering()
+        if cycle is not None and isinstance(held := cycle.transport, HeldHead):
+            held.flush()
         if cycle is None or not cycle.response_started:
             self.transport.write(_answer(status, code, detail))
         if cycle is not None:

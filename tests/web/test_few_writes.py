@@ -1,0 +1,142 @@
+"""A response takes few writes: its head goes out with the first bytes of its body, and its end with the last ones."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from runyard.web.held_head import HeldHead
+from runyard.web.limits.connections import Bounded
+from tests.faces.live_server import Serve
+from tests.web.test_connections import Raw, connected
+from tests.web.test_problems import MEMORY
+
+RUN = b'{"content":"hello"}'
+
+
+class Transport:
+    """Keeps what is written to it."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Cycle:
+    """One response, as far as `HeldHead` knows it."""
+
+    def __init__(self) -> None:
+        self.real = Transport()
+        self.transport: Any = self.real
+        self.response_started = False
+
+    async def hold(self) -> None:
+        self.transport = HeldHead(cast(RequestResponseCycle, self), asyncio.get_running_loop())
+
+
+@pytest.fixture
+async def cycle() -> Cycle:
+    made = Cycle()
+    await made.hold()
+    return made
+
+
+async def test_a_head_goes_out_with_the_first_bytes_of_the_body(cycle: Cycle) -> None:
+    cycle.response_started = True
+    cycle.transport.write(b"head ")
+    assert cycle.real.written == []
+    cycle.transport.write(b"body")
+    assert cycle.real.written == [b"head body"]
+    assert cycle.transport is cycle.real  # the rest of the body costs nothing more
+    await asyncio.sleep(0)
+    assert cycle.real.written == [b"head body"]
+
+
+async def test_a_head_without_a_body_goes_out_at_once(cycle: Cycle) -> None:
+    cycle.response_started = True
+    cycle.transport.write(b"head")
+    await asyncio.sleep(0)
+    assert cycle.real.written == [b"head"]
+    cycle.transport.write(b"body")
+    assert cycle.real.written == [b"head", b"body"]
+
+
+async def test_a_response_that_is_cut_has_its_head(cycle: Cycle) -> None:
+    cycle.response_started = True
+    cycle.transport.write(b"head")
+    cycle.transport.close()
+    assert cycle.real.written == [b"head"]
+    assert cycle.real.is_closed
+
+
+async def test_nothing_is_written_to_a_closed_connection(cycle: Cycle) -> None:
+    cycle.response_started = True
+    cycle.transport.write(b"head")
+    cycle.real.is_closed = True
+    await asyncio.sleep(0)
+    assert cycle.real.written == []
+
+
+async def test_a_client_that_waits_before_it_sends_the_body_is_answered_at_once(cycle: Cycle) -> None:
+    cycle.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    assert cycle.real.written == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+    cycle.response_started = True
+    cycle.transport.write(b"head ")
+    cycle.transport.write(b"body")
+    assert cycle.real.written[1:] == [b"head body"]
+
+
+class Counted:
+    """Counts the writes to a connection."""
+
+    def __init__(self, transport: Any, writes: list[bytes]) -> None:
+        self._transport = transport
+        self._writes = writes
+
+    def write(self, data: bytes) -> None:
+        self._writes.append(bytes(data))
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+@MEMORY
+async def test_a_message_takes_one_write_and_the_stream_of_an_ended_run_one(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[bytes] = []
+    made = Bounded.connection_made
+    monkeypatch.setattr(Bounded, "connection_made", lambda self, it: made(self, cast(Any, Counted(it, writes))))
+    server = await serve()
+    async with connected(server) as raw:
+        _, thread = await _post(raw, b"/api/threads", b"{}")
+        _, posted = await _post(raw, b"/api/threads/%b/messages" % thread["thread_id"].encode(), RUN)
+        assert len(writes) == 2
+        path = b"/api/runs/%b/events" % posted["run_id"].encode()
+        await _streamed(raw, path)
+        writes.clear()
+        body = await _streamed(raw, path)
+    assert len(writes) == 1
+    assert body.count(b"event: state") == 1
+
+
+async def _post(raw: Raw, path: bytes, body: bytes) -> tuple[int, dict[str, Any]]:
+    head = b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    raw.send(head % (path, len(body)) + body)
+    return await raw.answer()
+
+
+async def _streamed(raw: Raw, path: bytes) -> bytes:
+    raw.send(b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path)
+    return await raw.reader.readuntil(b"\r\n0\r\n\r\n")
