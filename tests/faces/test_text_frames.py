@@ -15,7 +15,7 @@ from runyard.faces.ai_sdk import follow as ai_sdk
 from runyard.faces.langgraph import follow as langgraph
 from runyard.faces.openai import follow as openai
 from runyard.faces.openai.chat_translate import ChunkTranslation
-from runyard.web.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent, TextFrames
+from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent, TextFrames
 from tests.faces.random_logs import QUEUED, log, logs_of
 from tests.faces.sample_events import RUN_ID
 

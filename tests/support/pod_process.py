@@ -49,7 +49,7 @@ from runyard.errors import Fenced, RunyardError, Unavailable
 from runyard.settings import Settings, address
 from runyard.store import Accepted, Claim, Post, Store
 from runyard.telemetry import logs
-from runyard.web import sse
+from runyard.web.streaming import sse
 from tests.support.app_factory import create_app
 from tests.support.broken_sinks import BROKEN
 from tests.support.defences import REMOVE

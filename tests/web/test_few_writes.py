@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from runyard.web.held_head import HeldHead
 from runyard.web.limits.connections import Bounded
+from runyard.web.streaming.held_head import HeldHead
 from tests.faces.live_server import Serve
 from tests.web.test_connections import Raw, connected
 from tests.web.test_problems import MEMORY

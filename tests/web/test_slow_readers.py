@@ -10,7 +10,7 @@ import pytest
 from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.engine.log import stream as engine_stream
-from runyard.web import sse
+from runyard.web.streaming import sse
 from tests.faces.agents_for_tests import Gate
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream

@@ -334,7 +334,7 @@ class _HiddenCuts:
     """Hides uvicorn's error lines about streams that were cut on purpose, and about requests that a shutdown cut."""
 
     def __enter__(self) -> None:
-        from runyard.web.sse import StreamCut
+        from runyard.web.streaming.sse import StreamCut
 
         def keep(record: logging.LogRecord) -> bool:
             return not (record.exc_info and isinstance(record.exc_info[1], StreamCut | asyncio.CancelledError))

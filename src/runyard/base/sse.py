@@ -1,4 +1,4 @@
-"""Parses server-sent events from chunks of bytes, for clients. `web/sse.py` writes them.
+"""Parses server-sent events from chunks of bytes, for clients. `web/streaming/sse.py` writes them.
 
 Follows the WHATWG rules: LF, CR and CRLF end lines, also mixed and split between two chunks; a leading BOM is dropped;
 data lines are joined by LF; comments and unknown fields are ignored; an id lasts until the next one; a frame that no

@@ -1,7 +1,6 @@
 """Named SQL statements. Each is in `sql/<dialect>/<subject>/` under a `-- name:` line and a sentence about its purpose.
 
-Both dialects have exactly the names of `Queries`; loading refuses a missing, extra or duplicate name. `-- fragment:`
-blocks are column lists that statements include as `{fragment}`. The hot path differs between dialects.
+Both dialects have exactly the names of `Queries`. `-- fragment:` blocks are column lists; `{fragment}` includes them.
 """
 
 import re

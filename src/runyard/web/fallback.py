@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runyard.web.errors import problems
 from runyard.web.run_to_end import ShuttingDown
-from runyard.web.sse import StreamCut
+from runyard.web.streaming.sse import StreamCut
 
 
 class FallbackResponse:

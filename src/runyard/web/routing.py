@@ -37,7 +37,7 @@ NO_DESCRIPTION = "\f"  # FastAPI drops what follows a form feed
 
 
 class EventStreamResponse(Response):
-    """The type of streams in the OpenAPI document; `web.sse` writes them."""
+    """The type of streams in the OpenAPI document; `web.streaming.sse` writes them."""
 
     media_type = "text/event-stream"
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from runyard.base.sse import Parser
-from runyard.web.sse import STALL_SECONDS
+from runyard.web.streaming.sse import STALL_SECONDS
 from tests.faces.langgraph.test_routes import APP, made, waited
 from tests.faces.live_server import Serve, Server
 from tests.faces.raw_stream import RawStream

@@ -17,8 +17,8 @@ from runyard.faces.a2a.objects import Place, Shown
 from runyard.faces.a2a.state import CLOSING, TERMINAL, State
 from runyard.faces.a2a.translate import Translation
 from runyard.web.context import Context
-from runyard.web.part_encoder import PartEncoder
 from runyard.web.run_to_end import events_until_end
+from runyard.web.streaming.part_encoder import PartEncoder
 
 TRANSLATION = translation_kind("a2a", 1, State, Translation)
 Frame = Callable[[Shown], bytes]

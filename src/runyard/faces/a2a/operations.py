@@ -10,7 +10,7 @@ from runyard.faces.a2a import objects, push, tasks, wire
 from runyard.faces.a2a.follow import Call, LaterUpdates, Updates, find, folded, place_of, until_pause
 from runyard.faces.a2a.start import start
 from runyard.web.run_to_end import ClientGone
-from runyard.web.sse import PartStream
+from runyard.web.streaming.sse import PartStream
 
 Result = dict[str, Any] | Response
 RUN_ID = "Runyard-Run-Id"

@@ -12,7 +12,7 @@ from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
-from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
+from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 TRANSLATION = translation_kind("ag_ui", 2, State, Translation)

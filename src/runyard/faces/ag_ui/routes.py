@@ -16,7 +16,7 @@ from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
-from runyard.web.sse import PartStream
+from runyard.web.streaming.sse import PartStream
 
 AGENT = "/api/ag-ui/{agent}"
 

@@ -12,7 +12,7 @@ from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.chunks import Chunk
 from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
-from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
+from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 RESUMED_SECONDS = 60.0

@@ -17,7 +17,7 @@ from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
-from runyard.web.sse import MAX_SEQ, PartStream
+from runyard.web.streaming.sse import MAX_SEQ, PartStream
 
 CANCEL_PATIENCE = 5.0
 NO_CHAT = "The body has no `id` of a chat. Send it, or put the chat into the path: `/api/ai/<agent>/<chat>`."

@@ -18,7 +18,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import LiveStream, requested_start
+from runyard.web.streaming.sse import LiveStream, requested_start
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 MemberKind = Literal["user", "agent"]

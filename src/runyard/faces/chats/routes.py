@@ -20,7 +20,7 @@ from runyard.web.body import decoded, read, refuse_fields
 from runyard.web.context import Context, EngineDep, context_of, engine_of
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, already_complete, start_of
+from runyard.web.streaming.sse import EventStream, already_complete, start_of
 
 FACE = "chats"
 CHAT = "/chats/{chat_id}"

@@ -33,7 +33,7 @@ from runyard.web.errors.problems import Problem, problem, shape
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import STREAM_PARAMETERS, Router
 from runyard.web.run_to_end import ClientGone, events_until_end
-from runyard.web.sse import EventStream, start_of
+from runyard.web.streaming.sse import EventStream, start_of
 
 log = get_logger()
 

@@ -25,8 +25,8 @@ from runyard.faces.langgraph.objects import Frame, Shown
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
 from runyard.web.context import Context
-from runyard.web.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
-from runyard.web.sse import HEADERS, LiveStream, PartFollower
+from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
+from runyard.web.streaming.sse import HEADERS, LiveStream, PartFollower
 
 MOST_RUNS = 200  # of a thread whose messages are shown, the newest ones
 ROLES = {"user": "human", "assistant": "ai", "system": "system"}

@@ -28,7 +28,7 @@ from runyard.faces.langgraph.start import before
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
 from runyard.web.context import Context
-from runyard.web.sse import LiveStream
+from runyard.web.streaming.sse import LiveStream
 
 BITS = 32  # of a seq for the number of an event; the others, up to 2**53, are for the position of the run
 STEPS = 1_000_000  # of a run, for the order of states in a thread

@@ -19,7 +19,7 @@ from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Progress, Translation
-from runyard.web.part_encoder import PartEncoder
+from runyard.web.streaming.part_encoder import PartEncoder
 
 TRANSLATION = translation_kind("mcp", 2, State, Translation)
 RETRY_MS = 500

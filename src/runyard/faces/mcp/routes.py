@@ -31,7 +31,7 @@ from runyard.web.loopback import is_loopback, origin_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone, events_until_end
-from runyard.web.sse import PartStream
+from runyard.web.streaming.sse import PartStream
 
 PATH = "/mcp"
 SECRET_LENGTH = 32

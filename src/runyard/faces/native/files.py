@@ -16,7 +16,7 @@ from runyard.web.body import UPLOAD, refuse_other_parameters
 from runyard.web.context import engine_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
-from runyard.web.sse import ABORT
+from runyard.web.streaming.sse import ABORT
 
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",

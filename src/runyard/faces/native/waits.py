@@ -17,7 +17,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
-from runyard.web.sse import LiveStream
+from runyard.web.streaming.sse import LiveStream
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 RunFilter = Annotated[str | None, Query(description="Only waits of this run.")]

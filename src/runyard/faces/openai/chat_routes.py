@@ -14,7 +14,7 @@ from runyard.web.context import context_of, engine_of
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
-from runyard.web.sse import PartStream
+from runyard.web.streaming.sse import PartStream
 
 ROUTE = "/v1/chat/completions"
 

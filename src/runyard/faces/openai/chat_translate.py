@@ -12,7 +12,7 @@ import msgspec
 from runyard.domain.events import PROGRESS, Event
 from runyard.faces.openai import objects
 from runyard.faces.openai.translate import Shown, Translation
-from runyard.web.part_encoder import TEXT, PartEncoder, TextEvent
+from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 DONE = b"data: [DONE]\n\n"
 DIFFERS = "The server resumed this answer after a failure, and its text changed. Get it with GET /v1/responses/{}."

@@ -15,8 +15,8 @@ from runyard.errors import NotFound
 from runyard.faces.openai import objects
 from runyard.faces.openai.state import OpenText, State
 from runyard.faces.openai.translate import Translation, frame
-from runyard.web.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
 from runyard.web.run_to_end import ShuttingDown, events_until_end
+from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "message", "model.thinking": "reasoning"}
 NO_RESPONSE = "There is no response with that id."

@@ -27,7 +27,7 @@ from runyard.web.context import EngineDep, context_of, engine_of
 from runyard.web.responses import Json, key_of
 from runyard.web.routing import Router
 from runyard.web.run_to_end import ClientGone
-from runyard.web.sse import MAX_SEQ, PartStream
+from runyard.web.streaming.sse import MAX_SEQ, PartStream
 
 CANCEL_PATIENCE = 5.0
 MOST_ITEMS = 100

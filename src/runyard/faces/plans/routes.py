@@ -16,7 +16,7 @@ from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, already_complete, start_of
+from runyard.web.streaming.sse import EventStream, already_complete, start_of
 
 FACE = "plans"
 ATTACHED: dict[int | str, dict[str, Any]] = {

@@ -21,7 +21,7 @@ from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
 from runyard.web.responses import Json, Key, key_of
 from runyard.web.routing import Router
-from runyard.web.sse import EventStream, already_complete, start_of
+from runyard.web.streaming.sse import EventStream, already_complete, start_of
 
 FACE = "threads"
 CANCEL_PATIENCE = 1.0

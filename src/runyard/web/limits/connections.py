@@ -19,10 +19,10 @@ from typing import Any, ClassVar, NamedTuple
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from runyard.web.body import UPLOAD
-from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import Problem, path_of
-from runyard.web.held_head import HeldHead
-from runyard.web.sse import ABORT
+from runyard.web.streaming.direct_writes import DIRECT, DirectWriter
+from runyard.web.streaming.held_head import HeldHead
+from runyard.web.streaming.sse import ABORT
 
 MOST_WAITING = 16 * 1024 * 1024
 FILES_KEPT_FREE = 128  # open files that are not client connections

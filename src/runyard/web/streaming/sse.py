@@ -26,9 +26,9 @@ from runyard.engine.log.tail import Chunk
 from runyard.errors import BadRequest
 from runyard.telemetry.logger import get_logger
 from runyard.web.context import Context
-from runyard.web.direct_writes import DIRECT, DirectWriter
 from runyard.web.errors.problems import CALLER
-from runyard.web.part_encoder import PartEncoder
+from runyard.web.streaming.direct_writes import DIRECT, DirectWriter
+from runyard.web.streaming.part_encoder import PartEncoder
 
 log = get_logger()
 
