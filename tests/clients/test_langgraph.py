@@ -121,6 +121,7 @@ async def test_messages_are_added_to_a_thread_without_a_run_of_the_agent(url: st
         "values": ["UnprocessableEntityError", "unsupported"],
         "empty": ["BadRequestError", "no_messages"],
         "none": ["UnprocessableEntityError", "unsupported"],
+        "changed": ["UnprocessableEntityError", "unsupported"],
         "busy": ["ConflictError", "run_active"],
     }
 
