@@ -200,7 +200,7 @@ async def updates():
     made = await client.threads.update_state(thread, more)
     values = await client.runs.wait(thread, "helper", input=asks("repeat"))
     before = {"checkpoint_id": first["checkpoint"]["checkpoint_id"]}
-    await client.threads.update_state(thread, {"messages": ["Good bye."]}, checkpoint=before)
+    await client.threads.update_state(thread, [{"messages": "Good "}, {"messages": ["bye."]}], checkpoint=before)
     last = await client.threads.get_state(thread)
     refused = {}
     changed = {"messages": [{**first["values"]["messages"][0], "content": "I am Bob."}]}

@@ -69,9 +69,11 @@ def _messages(messages: list[Any]) -> Input:
 def recorded(values: Any, present: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the new messages of an update of the state, in the format of OpenAI's chat API. `present`: the contents of
     the messages that the state has, by their ids. A client may send these again, unchanged."""
-    if not isinstance(values, dict) or set(values) != {"messages"}:
-        raise wire.Unsupported(UPDATE)
-    given = values["messages"] if isinstance(values["messages"], list) else [values["messages"]]
+    given: list[Any] = []
+    for each in values if isinstance(values, list) else [values]:
+        if not isinstance(each, dict) or set(each) != {"messages"}:
+            raise wire.Unsupported(UPDATE)
+        given += each["messages"] if isinstance(each["messages"], list) else [each["messages"]]
     new = [each for each in given if not _is_present(each, present)]
     known = [_message(each) for each in new]
     found = [{"role": each["role"], "content": _text(each["content"], EARLIER_FILE)} for each in known]
