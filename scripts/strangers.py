@@ -53,7 +53,6 @@ AEGRA_LEFT_OUT = (  # docs/strangers.md says why
     "test_factories",
     "test_store",
     "test_prometheus_metrics.py",
-    "test_threads/test_update_state_endpoint.py",
 )
 AEGRA_SETTINGS = """import os
 from types import SimpleNamespace

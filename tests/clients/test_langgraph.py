@@ -116,11 +116,12 @@ async def test_messages_are_added_to_a_thread_without_a_run_of_the_agent(url: st
     assert found["checkpoint"]
     said = "user: I am Ann.; assistant: Hello, Ann.; assistant: How are you?; user: repeat"
     assert found["repeated"] == f"system: Be kind.; {said}", "the model gets them"
-    assert found["last"] == [*found["first"], ["human", "Good bye."]], "later runs are superseded"
+    assert found["last"] == [*found["first"], ["human", "Good "], ["human", "bye."]], "later runs are superseded"
     assert found["refused"] == {
         "values": ["UnprocessableEntityError", "unsupported"],
         "empty": ["BadRequestError", "no_messages"],
         "none": ["UnprocessableEntityError", "unsupported"],
+        "changed": ["UnprocessableEntityError", "unsupported"],
         "busy": ["ConflictError", "run_active"],
     }
 

@@ -196,13 +196,16 @@ async def updates():
     steps = [{"updates": [{"values": {"messages": [each]}, "as_node": "helper"}]} for each in said]
     thread = (await client.threads.create(graph_id="helper", supersteps=steps))["thread_id"]
     first = await client.threads.get_state(thread)
-    made = await client.threads.update_state(thread, {"messages": [{"role": "ai", "content": "How are you?"}]})
+    more = {"messages": [*first["values"]["messages"], {"role": "ai", "content": "How are you?"}]}
+    made = await client.threads.update_state(thread, more)
     values = await client.runs.wait(thread, "helper", input=asks("repeat"))
     before = {"checkpoint_id": first["checkpoint"]["checkpoint_id"]}
-    await client.threads.update_state(thread, {"messages": ["Good bye."]}, checkpoint=before)
+    await client.threads.update_state(thread, [{"messages": "Good "}, {"messages": ["bye."]}], checkpoint=before)
     last = await client.threads.get_state(thread)
     refused = {}
-    for name, given in {"values": {"mood": "good"}, "empty": {"messages": []}, "none": None}.items():
+    changed = {"messages": [{**first["values"]["messages"][0], "content": "I am Bob."}]}
+    wrong = {"values": {"mood": "good"}, "empty": {"messages": []}, "none": None, "changed": changed}
+    for name, given in wrong.items():
         try:
             await client.threads.update_state(thread, given)
         except APIStatusError as error:

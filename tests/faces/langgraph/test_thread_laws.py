@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from runyard.base.sse import Parser
 from runyard.domain.events import Event
 from runyard.domain.runs.run import Run, Status
+from runyard.domain.state.fold import fold
 from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
 from runyard.faces.langgraph.thread_stream import RunEncoder, Wanted
 from tests.faces.langgraph.test_translate import BASE
@@ -77,6 +78,27 @@ def assembled(found: Sequence[ThreadEvent]) -> dict[str, list[Any]]:
 
 
 @given(logs)
+def test_the_stream_has_the_text_the_tools_and_the_end_of_the_fold(events: list[Event]) -> None:
+    core, (_, found) = fold(events), translated(events)
+    if core.stop_reason is None:
+        return
+    *_, last = [each.data["messages"] for each in found if each.method == "values"]
+    said = "".join(each["content"] for each in last if each["type"] == "ai").replace("\n", "")
+    text = (core.text if core.output is None else core.output.text).replace("\n", "")
+    assert said.endswith(text)
+    if core.output is None or core.output.text == core.text:
+        assert said == text
+    ends = [each.data["event"] for each in found if each.method == "tools"]
+    finished = [call for call in core.calls if call.status == "finished"]
+    begun = [call for call in finished if call.started_seq is not None]  # a rejected call is in the values only
+    assert ends.count("tool-finished") == sum(call.error is None for call in begun)
+    assert ends.count("tool-error") == sum(call.error is not None for call in begun)
+    assert len([each for each in last if each["type"] == "tool"]) == len(finished)
+    *_, end = [each.data["event"] for each in found if each.method == "lifecycle"]
+    assert end == {"done": "completed", "error": "failed", "canceled": "interrupted"}[core.status]
+
+
+@given(logs)
 def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
     translation, found = translated(events)
     if translation.run.state.part != len(translation.run.state.ended):
@@ -93,7 +115,8 @@ def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
         assert calls == [call["id"] for call in message["tool_calls"]]
         if said != message["content"]:
             assert (message["content"], bool(calls)) == ("", True), "its text was withdrawn, and its calls are left"
-    assert set(pieces) <= {each["id"] for each in state}
+    shown = {each["id"] for event in found if event.method == "values" for each in event.data["messages"]}
+    assert set(pieces) - {each["id"] for each in state} <= shown, "a state showed it, and a later one has dropped it"
 
 
 @given(logs)

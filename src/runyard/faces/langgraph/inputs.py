@@ -1,6 +1,7 @@
 """Reads the input of a run, and answers to interrupts. Pure."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,7 +20,11 @@ DECISION = (
 )
 UPDATE = (
     "This server can add `messages` to the state of a thread, and nothing else: the state is made from the logs of its "
-    "runs. To change a message, start a run with another one and the checkpoint before it."
+    "runs."
+)
+CHANGE = (
+    "This server cannot change a message of a thread. Start a run with another message and the checkpoint before it, "
+    "or send new messages without the ids of known ones."
 )
 EARLIER_FILE = "(a file that was sent earlier)"
 WAIT_ID = re.compile(r"(?:approval|wait)_[0-9a-f-]{36}", re.ASCII)
@@ -61,16 +66,30 @@ def _messages(messages: list[Any]) -> Input:
     return Input(text, [each for each in earlier if each["content"]], files, question["id"])
 
 
-def recorded(values: Any) -> list[dict[str, Any]]:
-    """Return the messages of an update of the state, in the format of OpenAI's chat API."""
-    if not isinstance(values, dict) or set(values) != {"messages"}:
-        raise wire.Unsupported(UPDATE)
-    given = values["messages"] if isinstance(values["messages"], list) else [values["messages"]]
-    known = [_message(each) for each in given]
+def recorded(values: Any, present: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the new messages of an update of the state, in the format of OpenAI's chat API. `present`: the contents of
+    the messages that the state has, by their ids. A client may send these again, unchanged."""
+    given: list[Any] = []
+    for each in values if isinstance(values, list) else [values]:
+        if not isinstance(each, dict) or set(each) != {"messages"}:
+            raise wire.Unsupported(UPDATE)
+        given += each["messages"] if isinstance(each["messages"], list) else [each["messages"]]
+    new = [each for each in given if not _is_present(each, present)]
+    known = [_message(each) for each in new]
     found = [{"role": each["role"], "content": _text(each["content"], EARLIER_FILE)} for each in known]
-    if not found or not all(each["content"] for each in found):
+    if not given or not all(each["content"] for each in found):
         raise wire.NoMessages
     return found
+
+
+def _is_present(given: Any, present: Mapping[str, Any]) -> bool:
+    """Return whether the state has this message. Raises Unsupported if its content differs."""
+    name = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name not in present:
+        return False
+    if given.get("content") != present[name]:
+        raise wire.Unsupported(CHANGE)
+    return True
 
 
 def _message(given: Any) -> dict[str, Any]:

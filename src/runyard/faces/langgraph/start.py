@@ -20,7 +20,7 @@ from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, webhooks, wire
-from runyard.faces.langgraph.follow import MOST_RUNS, Started, translated
+from runyard.faces.langgraph.follow import MOST_RUNS, Started, earlier_messages, translated
 from runyard.faces.langgraph.inputs import Input
 
 FACE = "langgraph"
@@ -127,19 +127,30 @@ async def cancel_all(engine: Engine, thread: Thread) -> Run | None:
     return open_runs[-1] if open_runs else None
 
 
-async def record(engine: Engine, thread: Thread, values: Any, checkpoint: str | None) -> Run:
-    """Add messages to a thread, after its last run or after a checkpoint, and return the run that records them. No
-    agent runs."""
-    messages = inputs.recorded(values)
+async def record(engine: Engine, thread: Thread, values: Any, checkpoint: str | None) -> str:
+    """Add the messages that are new to a thread, after its last run or after a checkpoint. Return the id of the
+    checkpoint with them. No agent runs."""
     replaced = await _replaced(engine, thread, checkpoint)
     last = None if thread.head_run_id is None else await engine.views.run(thread.owner, thread.head_run_id)
+    messages = inputs.recorded(values, await _contents(engine, last))
+    if not messages:
+        return checkpoint or thread.head_run_id or thread.id
     agent = thread.agent if last is None else last.agent
     options = RunOptions(earlier=messages, is_record=True)
     made = await engine.intake.record(
         thread.owner, FACE, thread.id, options, agent, None if replaced is None else replaced.id
     )
     await engine.streams.wait_for_end(made.run_id, 0, PATIENCE)
-    return await engine.views.run(thread.owner, made.run_id)
+    return made.run_id
+
+
+async def _contents(engine: Engine, run: Run | None) -> dict[str, Any]:
+    """Return the contents of the messages of a state by their ids."""
+    if run is None:
+        return {}
+    translation = await translated(engine, run)
+    earlier = await earlier_messages(engine, run, translation.state)
+    return {each["id"]: each["content"] for each in [*earlier, *translation.values()["messages"]]}
 
 
 async def _given(engine: Engine, body: wire.NewRun, replaced: Run | None) -> Input:

@@ -201,7 +201,7 @@ def _values_in(supersteps: list[wire.Superstep] | None) -> dict[str, Any] | None
         return None
     if any(update.command is not None for update in updates):
         raise wire.Unsupported("This server does not support `command` in `supersteps`. Leave it out.")
-    return {"messages": [message for update in updates for message in recorded(update.values)]}
+    return {"messages": [message for update in updates for message in recorded(update.values, {})]}
 
 
 @router.post(f"{BASE}/threads/count")
@@ -277,8 +277,8 @@ async def get_state(engine: EngineDep, owner: Owner, thread_id: str, request: Re
 async def update_state(engine: EngineDep, owner: Owner, thread_id: str, body: wire.StateUpdate) -> Response:
     """Add messages to a thread, after its last run or a checkpoint. No agent runs."""
     thread = await find_thread(engine, owner, thread_id)
-    run = await record(engine, thread, body.values, body.checkpoint_name)
-    return Json({"checkpoint": checkpoint_of(thread, run.id)})
+    checkpoint = await record(engine, thread, body.values, body.checkpoint_name)
+    return Json({"checkpoint": checkpoint_of(thread, checkpoint)})
 
 
 @router.patch(f"{THREAD}/state")
