@@ -324,9 +324,8 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def statement_files(dialect: Dialect) -> list[Path]:
     """Return the files of all statements, without the schema and the hot path."""
-    folder = FOLDER / dialect
-    others = {folder / name for name in (SCHEMA, *HOT_PATH)}
-    return sorted(path for path in folder.rglob("*.sql") if path not in others)
+    others = {FOLDER / dialect / name for name in (SCHEMA, *HOT_PATH)}
+    return sorted(set((FOLDER / dialect).rglob("*.sql")) - others)
 
 
 @cache
