@@ -21,6 +21,7 @@ from coverage import Coverage
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.support.failures_at_once import show_failures_at_once
 from tests.support.long_tests_first import put_long_tests_first
 from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
@@ -49,6 +50,10 @@ def _own_server(config: pytest.Config) -> PrivatePostgres:
         server = config.stash[_SERVER] = PrivatePostgres(fsync=False)
         server.start()
     return config.stash[_SERVER]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    show_failures_at_once(config)
 
 
 @pytest.hookimpl(optionalhook=True)
