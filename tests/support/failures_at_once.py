@@ -17,7 +17,7 @@ class FailuresAtOnce:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and terminal is not None:
-            terminal.ensure_newline()
+            terminal.write("\n")
             terminal.write_line(f"{report.when} failed: {report.nodeid}: {_reason(report)}")
 
 
