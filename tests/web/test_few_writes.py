@@ -1,6 +1,7 @@
 """A response takes few writes: its head goes out with the first bytes of its body, and its end with the last ones."""
 
 import asyncio
+import gc
 from typing import Any, cast
 
 import pytest
@@ -140,3 +141,21 @@ async def _post(raw: Raw, path: bytes, body: bytes) -> tuple[int, dict[str, Any]
 async def _streamed(raw: Raw, path: bytes) -> bytes:
     raw.send(b"GET %b HTTP/1.1\r\nhost: x\r\n\r\n" % path)
     return await raw.reader.readuntil(b"\r\n0\r\n\r\n")
+
+
+@MEMORY
+async def test_a_request_leaves_nothing_for_the_garbage_collector(serve: Serve) -> None:
+    server = await serve()
+    async with connected(server) as raw:
+        _, thread = await _post(raw, b"/api/threads", b"{}")
+        path = b"/api/threads/%b/messages" % thread["thread_id"].encode()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                _, posted = await _post(raw, path, RUN)
+                await _streamed(raw, b"/api/runs/%b/events" % posted["run_id"].encode())
+            left = [each for each in gc.get_objects() if isinstance(each, RequestResponseCycle)]
+        finally:
+            gc.enable()
+    assert len(left) <= 2  # the connection knows its last one

@@ -20,6 +20,7 @@ from runyard.web.fallback import FallbackResponse
 from runyard.web.limits.rates import Rates
 from runyard.web.limits.stream_slots import StreamSlots
 from runyard.web.routing import FastRoutes
+from runyard.web.streaming.direct_writes import DIRECT
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -65,7 +66,10 @@ class App(FastAPI):
             await super().__call__(scope, receive, send)
         else:
             scope[CONTEXT] = self._context
-            await self._door(scope, receive, send)
+            try:
+                await self._door(scope, receive, send)
+            finally:
+                scope.pop(DIRECT, None)  # it refers to the request, and the request to its scope
 
 
 def build(
