@@ -19,12 +19,14 @@ SLEEPERS = 10_000
 ON_TIME = 60  # of them wake while the server runs,
 EVERY_MS = 50
 LATE = 150  # and these were due while it was down
+GENERATED = {"ready_since"}  # columns that the database computes
 TABLES = ("threads", "messages", "lanes", "runs", "run_events", "run_outbox", "waits")
 _ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 async def _insert(flow: Flow, table: str, rows: Sequence[dict[str, Any]]) -> None:
-    columns, values = list(rows[0]), [tuple(row.values()) for row in rows]
+    columns = [column for column in rows[0] if column not in GENERATED]
+    values = [tuple(row[column] for column in columns) for row in rows]
     if isinstance(flow.database, PostgresDatabase):
         await (await flow.database.connection()).copy_records_to_table(table, records=values, columns=columns)
         return
