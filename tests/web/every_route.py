@@ -130,6 +130,8 @@ class OwnedObjects:
 
 def _langgraph_body(operation: Operation) -> Any:
     match operation:
+        case ("POST", "/langgraph/runs/cancel"):
+            return {"status": "pending"}
         case ("POST", path) if "/runs" in path and "{run_id}" not in path:
             return {"assistant_id": "happy", "input": "hello"}
         case ("POST", "/langgraph/assistants"):

@@ -31,7 +31,11 @@ NAMED_BY_CLIENTS = {  # what does not exist is created, or is nothing to follow 
     *(Operation("POST", f"/a2a/{{agent}}{path}") for path in ("", "/", "/message:send", "/message:stream")),
     Operation("GET", "/a2a/{agent}/tasks"),
     Operation("GET", "/a2a/{agent}/extendedAgentCard"),  # refused
-    Operation("GET", "/langgraph/assistants/{assistant_id}"),  # agents belong to every owner
+    *(  # agents belong to every owner
+        Operation("GET", f"/langgraph/assistants/{{assistant_id}}{path}")
+        for path in ("", "/schemas", "/graph", "/subgraphs")
+    ),
+    Operation("POST", "/langgraph/assistants/{assistant_id}/versions"),
 }
 OF_EVERY_OWNER = Operation("GET", "/v1/models/{model}")
 OF_OPERATORS = Operation("DELETE", "/api/keys/{key_id}")

@@ -12,6 +12,7 @@ from tests.web.test_problems import MARKER, MEMORY, problem
 OPEN_BY_CONTRACT = {"/agents/run/sync", "/agents/run/stream"}
 OPEN_BY_A2A = "/a2a/"  # newer clients may send fields that this version does not know
 FILES = {"/api/files"}  # the body is the bytes of a file
+BATCH = "/langgraph/runs/batch"
 ALONE = ("/langgraph/runs", "/langgraph/runs/stream", "/langgraph/runs/wait")
 BODIES: dict[str, dict[str, Any]] = {
     "/api/channels": {"name": "all"},
@@ -34,7 +35,8 @@ async def test_every_route_but_those_of_the_contract_refuses_a_field_that_it_doe
             continue
         if operation.path.startswith(OPEN_BY_A2A):
             continue
-        given = {**(anns.body(operation) or BODIES.get(operation.path, {})), MARKER: 1}
+        given: Any = {**(anns.body(operation) or BODIES.get(operation.path, {})), MARKER: 1}
+        given = [given] if operation.path == BATCH else given
         path = operation.at(anns.of(operation))
         answer = await locked.http.request(operation.method, path, json=given, headers=bearer(key))
         body = problem(answer, 422, "invalid")

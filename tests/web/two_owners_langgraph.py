@@ -34,6 +34,7 @@ LG_COMMANDS = [
         body={"id": 1, "method": "run.start", "params": {**LG_RUN, "input": "of bob"}},
     ),
 ]
+LG_ASSISTANTS = [none({"assistant_id": "clerk"}), gone({"assistant_id": "<agent>"})]
 LG_RUNS = [gone({**THREAD, **RUN}), gone({"thread_id": "<own thread>", **RUN})]
 
 LANGGRAPH: dict[str, Sequence[Try]] = {
@@ -41,7 +42,15 @@ LANGGRAPH: dict[str, Sequence[Try]] = {
     "GET /langgraph/info": PUBLIC,
     "POST /langgraph/assistants": [gone(body={"graph_id": "<agent>"})],
     "POST /langgraph/assistants/search": [Try(200, body={"graph_id": "<agent>"})],
-    "GET /langgraph/assistants/{assistant_id}": [none({"assistant_id": "clerk"}), gone({"assistant_id": "<agent>"})],
+    "POST /langgraph/assistants/count": [Try(200, body={"graph_id": "<agent>"})],
+    **{
+        f"{method} /langgraph/assistants/{{assistant_id}}{path}": LG_ASSISTANTS
+        for method, path in (("GET", ""), ("GET", "/schemas"), ("GET", "/graph"), ("GET", "/subgraphs"))
+    },
+    "POST /langgraph/assistants/{assistant_id}/versions": [
+        Try(200, {"assistant_id": "clerk"}, body={}),
+        gone({"assistant_id": "<agent>"}, {}),
+    ],
     "POST /langgraph/threads": [
         Try(200, body={"thread_id": "<ui chat>", "if_exists": "do_nothing", "metadata": {"user": "bob"}}),
         Try(200, headers=ONCE, body={"metadata": {"user": "bob"}}),
@@ -50,6 +59,7 @@ LANGGRAPH: dict[str, Sequence[Try]] = {
         Try(200, body={"ids": ["<thread>"]}),
         Try(200, body={"metadata": {"user": "ann"}}),
     ],
+    "POST /langgraph/threads/count": [Try(200, body={"metadata": {"user": "ann"}})],
     "GET /langgraph/threads/{thread_id}": LG_THREADS,
     "PATCH /langgraph/threads/{thread_id}": [gone(THREAD, {"metadata": {"user": "bob"}})],
     "DELETE /langgraph/threads/{thread_id}": LG_THREADS,
@@ -64,7 +74,10 @@ LANGGRAPH: dict[str, Sequence[Try]] = {
         gone({"thread_id": "<own thread>"}, {"checkpoint": {"checkpoint_id": "<run>"}}),
     ],
     "POST /langgraph/threads/{thread_id}/history": [gone(THREAD, {})],
-    "POST /langgraph/threads/{thread_id}/state": [gone(THREAD, {"values": {}})],
+    "POST /langgraph/threads/{thread_id}/state": [
+        gone(THREAD, {"values": {"messages": ["of bob"]}}),
+        gone({"thread_id": "<own thread>"}, {"values": {"messages": ["of bob"]}, "checkpoint_id": "<run>"}),
+    ],
     "PATCH /langgraph/threads/{thread_id}/state": [gone(THREAD, {"metadata": {"user": "bob"}})],
     "POST /langgraph/threads/{thread_id}/stream/events": [
         gone(each, {"channels": ["values", "lifecycle"]}) for each in (THREAD, {"thread_id": "<dm>"})
@@ -81,4 +94,10 @@ LANGGRAPH: dict[str, Sequence[Try]] = {
         for method, path in (("GET", ""), ("POST", "/cancel"), ("GET", "/join"), ("GET", "/stream"))
     },
     "GET /langgraph/runs/{run_id}/stream": RUNS,
+    "POST /langgraph/runs/batch": [Try(200, headers=ONCE, body=[{**LG_RUN, "input": "of bob"}])],
+    "POST /langgraph/runs/cancel": [
+        gone(body={"thread_id": "<thread>", "run_ids": ["<run>"]}),
+        gone(body={"thread_id": "<own thread>", "run_ids": ["<run>"]}),
+        Try(204, body={"status": "all"}),
+    ],
 }

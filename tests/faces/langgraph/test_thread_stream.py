@@ -138,15 +138,15 @@ async def test_commands_have_results_or_errors_of_the_protocol(serve: Serve) -> 
 
 
 @MEMORY
-async def test_a_state_is_not_updated_and_the_error_says_what_to_do(serve: Serve) -> None:
+async def test_other_values_of_a_state_are_not_updated_and_the_error_says_why(serve: Serve) -> None:
     server = await serve(APP)
     thread = await made(server)
     await waited(server, thread, "echo")
     path = f"/langgraph/threads/{thread}/state"
     before = (await server.http.get(path)).json()
-    refused = await server.http.post(path, json={"values": {"messages": []}, "as_node": "x"})
+    refused = await server.http.post(path, json={"values": {"mood": "good"}, "as_node": "x"})
     assert (refused.status_code, refused.json()["code"]) == (422, "unsupported")
-    assert "start a run with another one and the checkpoint before it" in refused.json()["detail"]
+    assert "can add `messages` to the state" in refused.json()["detail"]
     patched = await server.http.patch(path, json={"metadata": {"user": "ann"}})
     assert patched.json()["metadata"]["user"] == "ann"
     assert (await server.http.get(path)).json() == before

@@ -146,7 +146,8 @@ async def _to_cancel(engine: Engine, owner: str, body: wire.RunsToCancel) -> lis
         if body.status is None:
             raise BadRequest("Send `thread_id` and `run_ids`, or `status`.")
         wanted = (Status.QUEUED, Status.RUNNING) if body.status == "all" else (CANCELED_BY_STATUS[body.status],)
-        return [run.id for each in wanted for run in await engine.views.runs(owner, None, MOST_RUNS, status=each)]
+        found = [run for each in wanted for run in await engine.views.runs(owner, None, MOST_RUNS, status=each)]
+        return [run.id for run in found if run.thread_id is not None]
     thread = None if body.thread_id is None else await find_thread(engine, owner, body.thread_id)
     runs = [await _run(engine, owner, run_id) for run_id in body.run_ids]
     if any(run.thread_id is None or thread is None or run.thread_id != thread.id for run, _ in runs):

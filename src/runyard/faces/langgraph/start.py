@@ -166,8 +166,10 @@ async def _given(engine: Engine, body: wire.NewRun, replaced: Run | None) -> Inp
 async def _replaced(engine: Engine, thread: Thread, given: str | None) -> Run | None:
     """Return the run after this checkpoint, or None if the request continues from the last run."""
     last = thread.head_run_id
-    if not given or last is None or given == last:
+    if not given or given == (last or thread.id):
         return None
+    if last is None:
+        raise NotFound(NO_CHECKPOINT)
     for _ in range(MOST_RUNS):
         run = await engine.views.run(thread.owner, last)
         if run.thread_id == thread.id and before(run) == given:
