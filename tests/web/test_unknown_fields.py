@@ -41,7 +41,7 @@ async def test_every_route_but_those_of_the_contract_refuses_a_field_that_it_doe
         answer = await locked.http.request(operation.method, path, json=given, headers=bearer(key))
         body = problem(answer, 422, "invalid")
         assert [error["where"] for error in body["errors"]] == ["body"], (operation, body)
-        assert body["errors"][0]["what"].startswith("Unknown field; "), operation
+        assert body["errors"][0]["what"].removeprefix("0: ").startswith("Unknown field; "), operation
         assert MARKER not in answer.text
         tried.append(operation)
     assert len(tried) > 20
