@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from runyard.domain.state.run_state import State
 
-VERSION: Literal[5] = 5
+VERSION: Literal[6] = 6
 
 
 class _Kept(Struct):
-    v: Literal[5]
+    v: Literal[6]
     state: State
 
 
