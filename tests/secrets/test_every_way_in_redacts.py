@@ -10,13 +10,17 @@ import pytest
 
 from runyard.app.asgi import create_app
 from runyard.faces.langgraph.wire import (
+    AssistantCount,
     AssistantSearch,
     EventsWanted,
     HistorySearch,
     NewAssistant,
     NewRun,
+    RunsToCancel,
     StateUpdate,
+    ThreadCount,
     ThreadSearch,
+    VersionSearch,
 )
 from runyard.faces.openai.wire import NewCompletion, NewConversation, NewResponse
 from runyard.settings import Settings
@@ -41,6 +45,8 @@ UI_MESSAGES = [
 A2A_MESSAGE = {"messageId": MAIL, "role": "ROLE_USER", "parts": [{"text": SAID}, {"data": {MAIL: [SAID]}}]}
 LG_SAID: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": SAID}], "id": MAIL}
 LG_RUN: dict[str, Any] = {"input": {"messages": [{"role": "ai", "content": SAID}, LG_SAID]}, "metadata": {MAIL: SAID}}
+LG_VALUES = {"messages": [{"role": role, "content": SAID} for role in ("ai", "user")]}
+LG_BATCH = "/langgraph/runs/batch"  # its body is a list of runs
 LG_PATHS = [
     f"/langgraph{place}/runs{path}" for place in ("", "/threads/{thread_id}") for path in ("", "/stream", "/wait")
 ]
@@ -90,8 +96,12 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/a2a/{agent}/"): {**RPC, "params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
     ("POST", "/a2a/{agent}/message:send"): {"message": {**A2A_MESSAGE, "messageId": "m3"}},
     ("POST", "/a2a/{agent}/message:stream"): {"message": {**A2A_MESSAGE, "messageId": "m4"}},
-    **{("POST", path): LG_RUN for path in LG_PATHS},
-    ("POST", "/langgraph/threads"): {"metadata": {MAIL: [SAID]}},
+    **{("POST", path): LG_RUN for path in (*LG_PATHS, LG_BATCH)},
+    ("POST", "/langgraph/threads"): {
+        "metadata": {MAIL: [SAID], "graph_id": "happy"},
+        "supersteps": [{"updates": [{"values": LG_VALUES}]}],
+    },
+    ("POST", "/langgraph/threads/{thread_id}/state"): {"values": LG_VALUES},
     ("PATCH", "/langgraph/threads/{thread_id}"): {"metadata": {MAIL: [SAID]}},
     ("PATCH", "/langgraph/threads/{thread_id}/state"): {"metadata": {MAIL: [SAID]}},
     ("POST", "/langgraph/threads/{thread_id}/commands"): {
@@ -145,9 +155,13 @@ IDS: dict[tuple[str, str], set[str]] = {
     ("POST", "/a2a/{agent}/tasks/{task_id}/pushNotificationConfigs"): {"id", "url", "token", "authentication"},
     ("POST", "/langgraph/assistants"): set(NewAssistant.model_fields),  # nothing is stored
     ("POST", "/langgraph/assistants/search"): set(AssistantSearch.model_fields),
-    ("POST", "/langgraph/threads"): {"thread_id", "if_exists", "ttl", "supersteps"},
+    ("POST", "/langgraph/threads"): {"thread_id", "if_exists", "ttl"},
     ("PATCH", "/langgraph/threads/{thread_id}"): {"ttl"},
-    ("POST", "/langgraph/threads/{thread_id}/state"): set(StateUpdate.model_fields),  # refused
+    ("POST", "/langgraph/threads/{thread_id}/state"): set(StateUpdate.model_fields) - {"values"},
+    ("POST", "/langgraph/threads/count"): set(ThreadCount.model_fields),
+    ("POST", "/langgraph/assistants/count"): set(AssistantCount.model_fields),
+    ("POST", "/langgraph/assistants/{assistant_id}/versions"): set(VersionSearch.model_fields),
+    ("POST", "/langgraph/runs/cancel"): set(RunsToCancel.model_fields),
     ("POST", "/langgraph/threads/{thread_id}/stream/events"): set(EventsWanted.model_fields),
     ("POST", "/langgraph/threads/{thread_id}/commands"): {"id"},
     ("POST", "/langgraph/threads/search"): set(ThreadSearch.model_fields),
@@ -168,7 +182,7 @@ IDS: dict[tuple[str, str], set[str]] = {
 IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "/v1/responses"].keys()
 IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
 IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
-for _path in LG_PATHS:
+for _path in (*LG_PATHS, LG_BATCH):
     IDS["POST", _path] = set(NewRun.model_fields) - {"input", "metadata"}
 NO_BODY = {
     ("POST", "/langgraph/threads/{thread_id}/copy"),
@@ -206,6 +220,7 @@ def _fields(document: dict[str, Any], method: str, path: str) -> set[str]:
     if "application/json" not in body["content"]:
         return set()
     schema = body["content"]["application/json"]["schema"]
+    schema = schema.get("items", schema)
     [name] = [each["$ref"] for each in (schema, *schema.get("anyOf", ())) if "$ref" in each]
     return set(document["components"]["schemas"][name.rpartition("/")[2]]["properties"])
 
@@ -281,8 +296,12 @@ class Visit:
         await self.send("PATCH", "/langgraph/threads/{thread_id}", thread)
         await self.send("PATCH", "/langgraph/threads/{thread_id}/state", thread)
         await self.send("POST", "/langgraph/threads/{thread_id}/commands", thread, id=1)
+        await self.send("POST", "/langgraph/threads/{thread_id}/state", thread)
         for path in LG_PATHS:
             await self.send("POST", path, {"thread_id": thread["thread_id"]}, assistant_id="happy")
+        batch = await self.server.http.post(LG_BATCH, json=[{**LG_RUN, "assistant_id": "happy"}])
+        assert batch.is_success, batch.text
+        self.sent.add(("POST", LG_BATCH))
         for path in ("/agents/run/sync", "/agents/run/stream"):
             self.sent.add(("POST", path))
             asked = {**CONTENT["POST", path], "request_id": "r1", "task_type": "happy"}
