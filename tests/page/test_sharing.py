@@ -33,13 +33,15 @@ async def test_an_answer_is_judged_with_a_comment_and_it_can_be_taken_back(tab: 
     await expect(bad).to_have_attribute("aria-pressed", "true")
     await expect(run.get_by_text("The train is too early.")).to_be_visible()
     await tab.say("home")  # another turn does not hide it
+    await expect(tab.runs).to_have_count(2)
     await ended(tab.runs.last)
-    await expect(bad.first).to_have_attribute("aria-pressed", "true")
+    judged = tab.runs.first.get_by_role("button", name="Bad answer")  # `run` is the last one
+    await expect(judged).to_have_attribute("aria-pressed", "true")
     inspect = tab.runs.first.get_by_role("link", name="Inspect run")
     await inspect.click()
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("👎 The train is too early.")
     await page.go_back()
-    await tab.runs.first.get_by_role("button", name="Bad answer").click()
+    await judged.click()
     await expect(tab.runs.first.get_by_text("The train is too early.")).to_have_count(0)
     rows = (await any_site.api.http.get("/api/runs", params={"limit": 2})).json()["runs"]
     assert [row["feedback"] for row in rows] == [None, None]
