@@ -100,6 +100,26 @@ async def test_a_follower_that_waits_gets_its_events_pushed() -> None:
     await reading
 
 
+async def test_a_push_that_fails_ends_its_stream_and_not_the_commit() -> None:
+    def fail(chunks: Sequence[Chunk]) -> bool | None:
+        raise ValueError("an encoder failed")
+
+    log = Log(10**6)
+    await log.start([1, 1])
+    log.followers[0].push_to(fail)
+    other = Client(log.followers[1])
+    waiting = asyncio.create_task(log.followers[0].next(20))
+    reading = asyncio.create_task(other.read(20))
+    for _ in range(50):  # rounds of the event loop in which both find the end of the log, and wait
+        await asyncio.sleep(0)
+    await log.write(1, here=True)
+    with pytest.raises(ValueError, match="an encoder failed"):
+        await waiting
+    await log.write(0, here=True, end=True)
+    await reading
+    assert other.seen == list(range(2, other.seen[-1] + 1))
+
+
 async def test_an_interrupted_wait_returns_no_chunks() -> None:
     log = Log(10**6)
     await log.start([1])

@@ -94,12 +94,14 @@ class Follower:
         self._is_waiting = False
         self._is_interrupted = False
         self._push: Push | None = None
+        self._push_error: Exception | None = None
 
     def push_to(self, push: Push) -> None:
         """Pass events that come while `next` waits to `push`, at once and without a switch of tasks.
 
         `push` returns whether the client got bytes, or None if it took nothing: then `next` returns the events. The
-        last events of a log always come from `next`."""
+        last events of a log always come from `next`. If `push` raises, `next` raises the error: a commit calls `push`,
+        and a stream that fails must not fail the commit."""
         self._push = push
 
     async def next(self, patience: float) -> list[Chunk] | Pause:
@@ -118,6 +120,8 @@ class Follower:
                     await self._wakeup.wait()
                 finally:
                     self._is_waiting = False
+                if self._push_error is not None:
+                    raise self._push_error
                 if self._is_interrupted:
                     self._is_interrupted = False
                     return []
@@ -134,7 +138,11 @@ class Follower:
         chunks = self._streams.tail.read(self._run_id, self._cursor)
         if not chunks or chunks[-1].is_last or sum(chunk.size for chunk in chunks) >= BATCH_BYTES:
             return False
-        got_bytes = self._push(chunks)
+        try:
+            got_bytes = self._push(chunks)
+        except Exception as error:
+            self._push_error = error
+            return False
         if got_bytes is None:
             return False
         self._cursor = chunks[-1].last
