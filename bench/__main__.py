@@ -8,12 +8,14 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import capacity, faces, followers, machine, pods, replay, retention, streams, tracing
-from bench.results import FOLDER, Results, Row, save
+from bench.cases import faces, followers, pods, replay, streams, tracing
+from bench.report.results import FOLDER, Results, Row, save
+from bench.report.table import tables
+from bench.scaling import capacity, retention
+from bench.servers import machine
+from bench.servers.stand import ALL, Stand
 from bench.size import FULL, TINY, Size
-from bench.stand import ALL, Stand
 from bench.steps import console, walk
-from bench.table import tables
 
 
 def run(stand: Stand, size: Size) -> list[Row]:
@@ -28,7 +30,7 @@ def run(stand: Stand, size: Size) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Runyard, in about eight minutes.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Runyard, in about ten minutes.")
     parser.add_argument(
         "--tiny", action="store_true", help="sizes that show in seconds that it works; no numbers to keep"
     )

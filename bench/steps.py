@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from rich.console import Console
 
-from bench.results import Row
+from bench.report.results import Row
 
 console = Console(highlight=False, soft_wrap=True, width=max(Console().width, 130))
 

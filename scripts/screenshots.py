@@ -17,9 +17,9 @@ from playwright.async_api import Browser, Page, expect
 import runyard.demo
 from runyard.agents.declared.loading import app_of, load
 from runyard.settings import Settings
-from tests.faces.live_server import Server, served
 from tests.page.page_tab import Tab, a_tab, ended
 from tests.support.browser import browser
+from tests.support.in_process.live_server import Server, served
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"

@@ -150,7 +150,7 @@ def a2a_tck() -> Outcome:
     folder, python = sources(A2A_TCK), HERE / "a2a-tck-venv" / "bin" / "python"
     install(python, tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"])
     printed = HERE / "a2a-tck.txt"
-    with serving("tests.clients.a2a_tck_server", "/.well-known/agent-card.json") as url:
+    with serving("tests.clients.suites.a2a_tck_server", "/.well-known/agent-card.json") as url:
         run([python, "run_tck.py", "--sut-host", url], folder, printed, PATH=f"{python.parent}:{os.environ['PATH']}")
     return pytest_outcome(printed, "a2a-tck")
 
@@ -182,7 +182,7 @@ def open_responses() -> Outcome:
     bundle, printed = HERE / "open-responses.mjs", HERE / "open-responses.json"
     options = ("--bundle", "--platform=node", "--format=esm", "--log-level=error")
     run([ESBUILD, "bin/compliance-test.ts", *options, f"--outfile={bundle}"], folder)
-    with serving("tests.clients.open_responses_server", "/health") as url:
+    with serving("tests.clients.suites.open_responses_server", "/health") as url:
         run(["node", bundle, "-u", f"{url}/v1", "-k", "none", "-m", "assistant", "--json"], HERE, printed)
     found = json.loads(printed.read_text(encoding="utf-8"))
     failed = [each["id"] for each in found["results"] if each["status"] == "failed"]
@@ -209,7 +209,7 @@ def aegra() -> Outcome:
         "--noconftest",
         *(f"--ignore={tests / each}" for each in AEGRA_LEFT_OUT),
     ]
-    with serving("tests.clients.aegra_server", "/langgraph/ok") as url:
+    with serving("tests.clients.suites.aegra_server", "/langgraph/ok") as url:
         variables = {"SERVER_URL": f"{url}/langgraph", "PYTHONPATH": f"{stand_in}:{folder}"}
         run([python, "-m", "pytest", *options, tests], folder, printed, **variables)
     return pytest_outcome(printed, "aegra")
@@ -225,7 +225,7 @@ def langgraph_api() -> Outcome:
     report.unlink(missing_ok=True)
     options = ["--reporter=json", f"--outputFile={report}", "-t", LANGGRAPH_API_TESTS]
     tests = (folder / "tests" / "api.test.mts").read_text(encoding="utf-8")
-    with serving("tests.clients.langgraph_api_server", "/ok") as url:
+    with serving("tests.clients.suites.langgraph_api_server", "/ok") as url:
         copy = folder / "tests" / "api.copy.test.mts"
         copy.write_text(tests.replace(LANGGRAPH_API_URL, url), encoding="utf-8")
         run([vitest, "run", copy.relative_to(folder), *options], folder, HERE / "langgraph-api.txt", CI="")
@@ -240,11 +240,11 @@ def langgraph_api() -> Outcome:
 def mcp() -> Outcome:
     """Run the conformance suite of MCP, which the tests run too: they know which failures are named."""
     code = run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/clients/test_mcp_conformance.py"],
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/clients/suites/test_mcp_conformance.py"],
         ROOT,
         HERE / "mcp.txt",
     )
-    return Outcome(int(code == 0), 0, [] if code == 0 else ["tests/clients/test_mcp_conformance.py"])
+    return Outcome(int(code == 0), 0, [] if code == 0 else ["tests/clients/suites/test_mcp_conformance.py"])
 
 
 SUITES: Mapping[str, Callable[[], Outcome]] = {

@@ -21,10 +21,10 @@ from coverage import Coverage
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests.support.failures_at_once import show_failures_at_once
-from tests.support.long_tests_first import put_long_tests_first
-from tests.support.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
-from tests.support.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
+from tests.support.servers.postgres_server import PostgresMissingError, PostgresServer, PrivatePostgres
+from tests.support.session.failures_at_once import show_failures_at_once
+from tests.support.session.long_tests_first import put_long_tests_first
+from tests.support.session.missing_programs import pytest_runtest_makereport, pytest_terminal_summary
 
 __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]  # hooks
 

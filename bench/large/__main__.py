@@ -10,17 +10,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench import machine
 from bench.large import claims
 from bench.large.fill import filled
 from bench.large.logs import EVENTS, Logs
 from bench.large.logs import template as ended_run
+from bench.large.long_replay import long_replays
+from bench.large.long_thread import long_threads
 from bench.large.open_streams import open_streams, possible
 from bench.large.waiting import waiting
-from bench.results import FOLDER, Results, Row, save
-from bench.stand import POSTGRES, SQLITE, Stand
+from bench.report.results import FOLDER, Results, Row, save
+from bench.report.table import tables
+from bench.servers import machine
+from bench.servers.stand import POSTGRES, SQLITE, Stand
 from bench.steps import Step, console, walk
-from bench.table import tables
 from runyard.stores.postgres.store import PostgresStore
 
 
@@ -32,6 +34,8 @@ class Size(Struct, frozen=True, kw_only=True):
     waiting: int
     streams: int
     idle_seconds: float
+    messages: int
+    replayed: int
 
 
 FULL = Size(
@@ -42,8 +46,21 @@ FULL = Size(
     waiting=10_000,
     streams=10_000,
     idle_seconds=20,
+    messages=5_000,
+    replayed=1_000_000,
 )
-TINY = Size(queued=(100, 400), events=(1_000, 4_000), rounds=2, each=10, waiting=200, streams=50, idle_seconds=0.5)
+TINY = Size(
+    queued=(100, 400),
+    events=(1_000, 4_000),
+    rounds=2,
+    each=10,
+    waiting=200,
+    streams=50,
+    idle_seconds=0.5,
+    messages=20,
+    replayed=2_000,
+)
+THREAD_ROUNDS = 5
 
 
 class Large:
@@ -66,6 +83,20 @@ class Large:
                 Step(
                     f"{size.waiting:,} waiting approvals",
                     partial(waiting, self._stand, kind, size.waiting, size.idle_seconds),
+                )
+                for kind in self._stand.durable()
+            ),
+            *(
+                Step(
+                    f"threads with {size.messages:,} messages, {kind}",
+                    partial(long_threads, self._stand, kind, size.messages, min(THREAD_ROUNDS, size.rounds), size.each),
+                )
+                for kind in self._stand.durable()
+            ),
+            *(
+                Step(
+                    f"replay of {size.replayed:,} events, {kind}",
+                    partial(long_replays, self._stand, kind, size.replayed),
                 )
                 for kind in self._stand.durable()
             ),

@@ -11,7 +11,7 @@ from typing import Any
 
 import asyncpg
 
-from bench.results import Row, percentile
+from bench.report.results import Row, percentile
 from runyard.domain.runs.append import Appended, Release
 from runyard.stores.postgres.arrays import columns
 from runyard.stores.postgres.connections import SETTINGS

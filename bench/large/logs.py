@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 
-from bench.results import Row, percentile
+from bench.report.results import Row, percentile
 from runyard.domain.runs.append import Appended
 from runyard.stores.postgres.store import PostgresStore
 from tests.store.factories import ANN, MINUTE, Writer, a_post, a_thread, a_worker, token

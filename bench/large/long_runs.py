@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 from rich.table import Table
 
-from bench.stand import POSTGRES, SQLITE, Stand
+from bench.servers.stand import POSTGRES, SQLITE, Stand
 from bench.steps import console
 from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent

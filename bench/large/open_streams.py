@@ -8,13 +8,13 @@ import resource
 import time
 from collections.abc import Sequence
 
-from bench import usage
-from bench.clients import Crowd
-from bench.gates import Queued
-from bench.load import Follow
-from bench.measure import Watch
-from bench.results import Row, percentile
-from bench.stand import POSTGRES, Stand
+from bench.cases.gates import Queued
+from bench.cases.measure import Watch
+from bench.client.clients import Crowd
+from bench.client.load import Follow
+from bench.report.results import Row, percentile
+from bench.servers import usage
+from bench.servers.stand import POSTGRES, Stand
 
 SPARE_FILES = 500
 CLIENTS = 2
@@ -29,7 +29,8 @@ def possible(wanted: int) -> int:
 
 
 def open_streams(stand: Stand, streams: int, idle_seconds: float) -> Sequence[Row]:
-    with stand.server(POSTGRES, "open") as server:
+    # one address opens all of them, and one more that lets the run begin
+    with stand.server(POSTGRES, "open", max_connections_per_address=streams + SPARE_FILES) as server:
         gate = Queued()
         run = asyncio.run(gate.hold(server.port, tokens=1))
         job = Follow(port=server.port, clients=streams, run=run, tokens=1)

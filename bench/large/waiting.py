@@ -7,12 +7,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from bench import usage
-from bench.gates import threads
-from bench.measure import Watch
-from bench.results import Row, percentile
-from bench.stand import Stand
-from bench.wire import Wire
+from bench.cases.gates import threads
+from bench.cases.measure import Watch
+from bench.client.wire import Wire
+from bench.report.results import Row, percentile
+from bench.servers import usage
+from bench.servers.stand import Stand
 
 T = TypeVar("T")
 CONNECTIONS = 50

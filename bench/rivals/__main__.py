@@ -13,16 +13,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from bench import capacity, machine, streams
-from bench.clients import ClientFailed
-from bench.processes import NotReady, Server
-from bench.results import FOLDER, Results, Row, save
+from bench.cases import streams
+from bench.client.clients import ClientFailed
+from bench.report.results import FOLDER, Results, Row, save
+from bench.report.table import tables
 from bench.rivals.environment import NotInstalled, install
 from bench.rivals.rivals import DBOS, RIVALS, Rival
+from bench.scaling import capacity
+from bench.servers import machine
+from bench.servers.processes import NotReady, Server
+from bench.servers.stand import BARE, POSTGRES, Stand
 from bench.size import FULL, TINY, Size
-from bench.stand import BARE, POSTGRES, Stand
 from bench.steps import Step, console, walk
-from bench.table import tables
 
 OWN = (BARE, POSTGRES)
 ROUNDS = 2

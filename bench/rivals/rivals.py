@@ -11,9 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bench.processes import NotReady, Server, free_port, running
 from bench.rivals.environment import BIN, redis_server
-from bench.stand import Stand
+from bench.servers.processes import NotReady, Server, free_port, running
+from bench.servers.stand import Stand
 
 HERE = Path(__file__).parent
 WEB = ("fastapi", "uvicorn[standard]")

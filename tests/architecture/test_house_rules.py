@@ -28,19 +28,25 @@ SLEEP = re.compile(r"(?:(?:time|asyncio|anyio)\.)?sleep")
 FILE_LINES = 350
 FUNCTION_LINES = 60  # without the docstring
 FOLDER_ENTRIES = 16  # without __init__.py
+# The folders that people read, and what tools and builds leave there.
+READ = ("src", "tests", "bench", "scripts", "examples", "docs", "deploy", "ui", "requirements")
+NOT_READ = {"__pycache__", "__init__.py", "node_modules", "built"}
 # Longer than the rule, each with its present size, which may only shrink. An entry that is not needed must be removed.
 LONG_FILES: dict[str, tuple[int | None, str]] = {}
 LONG_FUNCTIONS = {
     "src/runyard/app/process.py::__init__": (66, "names every part of a process once"),
     "src/runyard/app/engine_wiring.py::build_engine": (76, "names every part of the engine once"),
-    "tests/contract/test_nothing_of_a_patient_is_logged.py::patients": (78, "one agent with all its steps"),
-    "tests/faces/agents_for_tests.py::agents": (121, "one list of small agents"),
+    "tests/agents/contract/test_nothing_of_a_patient_is_logged.py::patients": (78, "one agent with all its steps"),
+    "tests/faces/samples/agents_for_tests.py::agents": (121, "one list of small agents"),
     "tests/page/page_agents.py::app": (74, "one list of small agents"),
     "tests/faces/chats/chats_client.py::chat_agents": (81, "one list of small agents"),
 }
 FULL_FOLDERS = {
     "src/runyard": (24, "one entry for each layer"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
+    "docs": (None, "one page for each subject; docs/README.md puts them in order"),
+    "docs/adr": (None, "grows with every decision"),
+    "requirements": (18, "the input and the lock file of each environment, which pip and uv find side by side"),
 }
 ON_PURPOSE = re.compile(r"# waits on purpose: \S")
 
@@ -93,18 +99,22 @@ def test_files_and_functions_are_short() -> None:
 
 
 def test_a_folder_can_be_read_at_a_glance() -> None:
-    folders = [
-        SOURCE,
-        *(path.parent for path in SOURCE.rglob("__init__.py")),
-        *(path.parent for path in SOURCE.rglob("*.sql")),
-    ]
-    entries = {_name(folder): len(list(entries_of(folder))) for folder in folders}
+    entries = {_name(folder): len(entries_of(folder)) for place in READ for folder in folders_of(ROOT / place)}
     assert too_large(entries, FOLDER_ENTRIES, FULL_FOLDERS) == [], "group files that belong together in a folder"
 
 
-def entries_of(folder: Path) -> Iterator[str]:
-    """The files and folders that a reader sees, without caches and `__init__.py`."""
-    return (path.name for path in folder.iterdir() if path.name not in {"__pycache__", "__init__.py", "built"})
+def folders_of(folder: Path) -> Iterator[Path]:
+    """The folder and all folders below it that a reader sees."""
+    yield folder
+    for path in entries_of(folder):
+        if path.is_dir():
+            yield from folders_of(path)
+
+
+def entries_of(folder: Path) -> list[Path]:
+    """The files and folders that a reader sees, without caches, builds, `__init__.py` and folders with nothing else."""
+    seen = [path for path in folder.iterdir() if path.name not in NOT_READ and not path.name.startswith(".")]
+    return [path for path in seen if path.is_file() or entries_of(path)]
 
 
 def function_lengths(source: str) -> Iterator[tuple[str, int]]:
@@ -224,3 +234,11 @@ def test_the_length_of_a_function_is_that_of_its_code() -> None:
         'def f():\n    """One.\n\n    Two."""\n    return 1\n\n\nclass C:\n    async def g(self):\n        return 2\n'
     )
     assert list(function_lengths(source)) == [("f", 2), ("g", 2)]
+
+
+def test_the_folder_rule_counts_what_a_reader_sees(tmp_path: Path) -> None:
+    for name in ("__init__.py", "__pycache__/a.pyc", "node_modules/b/c.js", ".cache/d", "one.py", "two/three.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert {path.name for path in entries_of(tmp_path)} == {"one.py", "two"}
+    assert set(folders_of(tmp_path)) == {tmp_path, tmp_path / "two"}

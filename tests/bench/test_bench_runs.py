@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import report, tracing
-from bench.results import load
+from bench.cases import tracing
+from bench.report import __main__ as report
+from bench.report.results import load
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from bench.chart import Bar, Chart, svg
-from bench.pictures import NAMES, pictures
-from bench.results import Results, Row
-from bench.targets import Measured
+from bench.report.chart import Bar, Chart, svg
+from bench.report.pictures import NAMES, pictures
+from bench.report.results import Results, Row
+from bench.report.targets import Measured
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.shards import SLOTS, Costs, Outcome, Plan, Simulation, row, table
+from bench.scaling.shards import SLOTS, Costs, Outcome, Plan, Simulation, row, table
 
 COSTS = Costs(claim=2.0, run=0.5, commit=3.0, event=0.05)
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.clients import ClientFailed, Crowd, shares
-from bench.load import Heard, Talk
+from bench.client.clients import ClientFailed, Crowd, shares
+from bench.client.load import Heard, Talk
 
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.oracle import Chunks, Wrong, judge
-from bench.wire import Piece
+from bench.client.oracle import Chunks, Wrong, judge
+from bench.client.wire import Piece
 
 MADE, CAME = 1_000, 5_000
 

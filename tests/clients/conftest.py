@@ -28,9 +28,9 @@ from tests.flow.conftest import (
     sqlite_flow,
     template,
 )
-from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import PATIENCE
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 __all__ = [
     "any_flow",

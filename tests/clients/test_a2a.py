@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
-from tests.support.cutting_proxy import CuttingProxy
-from tests.support.flow import Flow
+from tests.support.apps import gated_app
+from tests.support.eventually import eventually
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
+GATED_APP = Path(gated_app.__file__)
 PYTHON, NODE = "a2a_client.py", "a2a_client.mjs"
 HELLO = "Hello, dear guest."
 REPEATED = f"system: Be kind.; user: hello; assistant: {HELLO}; user: repeat"
@@ -107,19 +112,30 @@ async def test_the_same_message_follows_the_same_task_again(url: str, sqlite_flo
     )
 
 
+def has_passed(proxy: CuttingProxy, events: int) -> bool:
+    return proxy.passed == events
+
+
 @pytest.mark.parametrize(("program", "binding"), [(PYTHON, "HTTP+JSON"), (NODE, "JSONRPC")])
-async def test_a_subscription_goes_on_where_the_connection_broke(
-    url: str, sqlite_flow: Flow, program: str, binding: str
-) -> None:
-    """Every connection breaks after two events: the task, and one update."""
+async def test_a_subscription_goes_on_where_the_connection_broke(sqlite_flow: Flow, program: str, binding: str) -> None:
+    """Every connection breaks after two events. The agent writes its next piece, and ends, when the client has
+    subscribed again. So each connection has the task and exactly one update: none is lost, and none comes twice. The
+    last cut is before the end, and the client reads the task."""
+    server = await sqlite_flow.start("serve", app=GATED_APP)
     async with (
-        CuttingProxy(lambda: [url], 2) as proxy,
+        CuttingProxy(lambda: [server.url], 2) as proxy,
         running(program, "resubscribe", proxy.url, BINDING=binding) as client,
     ):
+        for n in range(len(COUNT) + 1):
+            await eventually("the client has subscribed again", partial(has_passed, proxy, 2 * n + 1))
+            sqlite_flow.notes.open_gate(str(n))
         found = await client.result()
     assert (found["text"], found["state"]) == ("".join(COUNT), "COMPLETED")
-    assert found["kinds"].count("task") > 1
-    assert proxy.cuts >= 1
+    kinds = [kind.lower().removesuffix("update").rstrip("_") for kind in found["kinds"]]
+    pieces = len(COUNT) - 1  # the first one is in the second task
+    closing = ["task"] * (program == NODE)  # both clients read the ended task; only this one notes it
+    assert kinds == ["task", "status", *["task", "artifact"] * pieces, "task", "artifact", *closing]
+    assert proxy.cuts == len(COUNT) + 1
     assert len(await sqlite_flow.database.rows("select id from runs")) == 1
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.clients.conftest import APP, running
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
-from tests.support.push_receiver import PushReceiver
+from tests.support.fakes.push_receiver import PushReceiver
+from tests.support.scenario.flow import Flow
 
 SECRETS = ("token-1", "credentials-1")
 

@@ -14,9 +14,9 @@ from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.ag_ui.test_translate import parts_of, read
-from tests.faces.random_logs import logs
-from tests.support.cutting_proxy import CuttingProxy
-from tests.support.flow import Flow
+from tests.faces.samples.random_logs import logs
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PROGRAM = "ag_ui_client.mjs"
 HELLO = "Hello, dear guest."

@@ -16,10 +16,10 @@ from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.faces.ai_sdk.message_reader import read
 from tests.faces.ai_sdk.test_translate import sent, translated
-from tests.faces.random_logs import logs
-from tests.support.cutting_proxy import CuttingProxy
+from tests.faces.samples.random_logs import logs
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PROGRAM = "ai_sdk_client.mjs"
 BOTH = pytest.mark.parametrize("transport", ["default", "workflow"])

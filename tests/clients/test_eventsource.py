@@ -9,8 +9,8 @@ import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, RETRY_MS, ran, resumed_through_kills, running
-from tests.support.cutting_proxy import CuttingProxy
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PROGRAM = "eventsource_client.mjs"
 

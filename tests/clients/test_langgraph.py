@@ -7,10 +7,10 @@ import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
-from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
-from tests.support.push_receiver import PushReceiver
+from tests.support.fakes.push_receiver import PushReceiver
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PYTHON, NODE = "langgraph_client.py", "langgraph_client.mjs"
 HELLO = "Hello, dear guest."

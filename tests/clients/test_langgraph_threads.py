@@ -10,10 +10,10 @@ import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, running
-from tests.faces.raw_stream import RawStream
-from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.in_process.raw_stream import RawStream
+from tests.support.scenario.flow import Flow
 
 NODE = "langgraph_thread_client.mjs"
 HELLO = [["human", "hello"], ["ai", "Hello, dear guest."]]

@@ -28,10 +28,10 @@ from mcp_types import (
 from pydantic import Field
 
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, ran
-from tests.support.cutting_proxy import CuttingProxy
+from tests.clients.conftest import APP, ran, resumed_through_kills
 from tests.support.eventually import PATIENCE, eventually
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PROGRAM = "mcp_client.mjs"
 HELLO = "Hello, dear guest."
@@ -288,3 +288,22 @@ async def test_the_client_for_node_calls_answers_cancels_and_comes_back(url: str
     async with CutOnce(lambda: [url], 3) as proxy:
         found = await ran(PROGRAM, "count", proxy.url, MODE="legacy")
     assert (found["answer"], proxy.cuts) == ("".join(COUNT), 1)
+
+
+@pytest.mark.postgres
+async def test_the_client_for_node_resumes_at_every_event_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
+    """Every stream breaks after one event, so each event comes over another connection, to another pod."""
+    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, case="count", retry_ms=50, MODE="legacy")
+    assert found["answer"] == "".join(COUNT)
+    assert proxy.cuts > 2
+    assert len(await flow.database.rows("select id from runs where face = 'mcp'")) == 1
+
+
+async def test_the_client_for_node_gets_every_event_over_another_connection(any_flow: Flow) -> None:
+    """Progress for every line, three forms and the result."""
+    pods = [(await any_flow.start("serve", app=APP)).url]
+    async with CuttingProxy(lambda: pods, 1, retry_ms=50) as proxy:
+        found = await ran(PROGRAM, "book", proxy.url, MODE="legacy")
+    assert proxy.cuts == proxy.passed > 5
+    assert found["answer"].startswith(BOUGHT)
+    assert len(await any_flow.database.rows("select id from runs where face = 'mcp'")) == 1

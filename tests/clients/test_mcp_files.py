@@ -19,7 +19,7 @@ from mcp_types import (
 from tests.clients.client_app import DOT, LONG
 from tests.clients.conftest import ran
 from tests.clients.test_mcp import REVISIONS, connected, text
-from tests.support.flow import Flow
+from tests.support.scenario.flow import Flow
 
 IMAGE = f"data:image/png;base64,{b64encode(DOT).decode()}"
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
-from tests.support.cutting_proxy import CuttingProxy
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
+from tests.support.faults.cutting_proxy import CuttingProxy
+from tests.support.scenario.flow import Flow
 
 PYTHON, NODE = "openai_client.py", "openai_client.mjs"
 BOTH = pytest.mark.parametrize("program", [PYTHON, NODE])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml  # type: ignore[import-untyped]
 
-from tests.support.missing_programs import ProgramMissing
+from tests.support.session.missing_programs import ProgramMissing
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy" / "helm" / "runyard"

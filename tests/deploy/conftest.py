@@ -9,7 +9,7 @@ import pytest
 
 from tests.deploy.chart import render
 from tests.deploy.rendered_pods import running
-from tests.support.postgres_server import PostgresServer
+from tests.support.servers.postgres_server import PostgresServer
 
 
 @pytest.fixture(scope="session")

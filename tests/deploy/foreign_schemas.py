@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.missing_programs import ProgramMissing, need_node
+from tests.support.session.missing_programs import ProgramMissing, need_node
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = Path(sysconfig.get_path("scripts")).parent / "crds"

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 from tests.deploy.chart import NAMESPACE
 from tests.deploy.queries import ALERTS_FILE
-from tests.support.daemon import Daemon
-from tests.support.missing_programs import need
+from tests.support.servers.daemon import Daemon
+from tests.support.session.missing_programs import need
 
 
 class PrivatePrometheus(Daemon):

@@ -25,8 +25,8 @@ import httpx2
 
 from tests.deploy.chart import ROOT, Container, Rendered, container_of
 from tests.support.eventually import PATIENCE, eventually
-from tests.support.missing_programs import need
-from tests.support.postgres_server import free_port
+from tests.support.servers.postgres_server import free_port
+from tests.support.session.missing_programs import need
 
 BIN = Path(sys.executable).parent
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")

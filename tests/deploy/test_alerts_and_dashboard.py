@@ -26,7 +26,7 @@ from tests.deploy.queries import (
     selectors,
     series,
 )
-from tests.support.missing_programs import need
+from tests.support.session.missing_programs import need
 
 ALL = [*alert_queries(), *dashboard_queries()]
 # Labels that Prometheus adds to what it scrapes; `le` is that of a histogram's buckets.

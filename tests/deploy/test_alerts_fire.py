@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.deploy.queries import ALERTS, ALERTS_FILE
-from tests.support.missing_programs import need
+from tests.support.session.missing_programs import need
 
 Series = dict[str, str]  # the labels besides `namespace`, and the values in promtool's notation
 

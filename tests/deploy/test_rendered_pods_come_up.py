@@ -19,7 +19,7 @@ import pytest
 from tests.deploy.chart import Rendered, render
 from tests.deploy.rendered_pods import RenderedPod, client_of, posted, ready, running, status
 from tests.support.eventually import eventually
-from tests.support.proxy import Proxy
+from tests.support.faults.proxy import Proxy
 
 pytestmark = pytest.mark.flow
 
@@ -123,11 +123,15 @@ async def test_keda_counts_the_runs_that_a_worker_could_work_on(migrated_databas
                 _, behind = await posted(http, "tokens", thread)
                 assert await counted(0)
                 assert await status(http, behind) == "queued"
-                assert "runyard_queue_depth 1.0" in (await http.get("/metrics")).text
+                await eventually("the gauge of the queue is refreshed", lambda: _has_depth(http, 1))
                 assert worker.passes("livenessProbe")
                 assert (await http.post(f"/api/runs/{waiting}/cancel")).status_code == 200
     finally:
         await connection.close()
+
+
+async def _has_depth(http: httpx2.AsyncClient, depth: int) -> bool:
+    return f"runyard_queue_depth {depth}.0\n" in (await http.get("/metrics")).text
 
 
 async def _asked_for_an_approval(http: httpx2.AsyncClient) -> tuple[str, str]:

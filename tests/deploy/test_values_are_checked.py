@@ -11,7 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from runyard.settings import Settings
-from scripts import chart_schema
+from scripts.tables import chart_schema
 from tests.deploy.chart import CHART, SMALLEST, render
 
 VALUES = (CHART / "values.yaml").read_text(encoding="utf-8")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from runyard.base.ids import new_id
-from runyard.engine.intake.intake import Intake, idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
+from runyard.engine.intake.intake import Intake
 from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
 from runyard.store import Accepted

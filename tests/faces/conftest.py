@@ -12,9 +12,9 @@ from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.stores.memory import MemoryStore
-from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.database_fixtures import backend, database_url, migrated_postgres, migrated_sqlite
-from tests.faces.live_server import QUICK, Serve, Server, served
+from tests.faces.samples.agents_for_tests import Gate, agents
+from tests.support.in_process.database_fixtures import backend, database_url, migrated_postgres, migrated_sqlite
+from tests.support.in_process.live_server import QUICK, Serve, Server, served
 
 __all__ = ["backend", "database_url", "migrated_postgres", "migrated_sqlite"]
 

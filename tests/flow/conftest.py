@@ -20,10 +20,10 @@ from runyard.base.clock import SystemClock
 from runyard.store import Store
 from runyard.stores.postgres.store import PostgresStore
 from runyard.stores.sqlite.store import SqliteStore
-from tests.support.databases import CopiedDatabases, PostgresDatabase, SqliteDatabase
-from tests.support.flow import Flow
-from tests.support.pods import Nursery
-from tests.support.postgres_server import PostgresServer
+from tests.support.scenario.databases import CopiedDatabases, PostgresDatabase, SqliteDatabase
+from tests.support.scenario.flow import Flow
+from tests.support.scenario.pods import Nursery
+from tests.support.servers.postgres_server import PostgresServer
 
 HERE = Path(__file__).parent
 _FAILED = pytest.StashKey[bool]()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.flow.test_a_zombie_cannot_write import frozen_until_succeeded
+from tests.flow.kills.test_a_zombie_cannot_write import frozen_until_succeeded
+from tests.support.checker.invariants import InvariantBroken, breaches
 from tests.support.eventually import eventually
-from tests.support.flow import Flow
-from tests.support.invariants import InvariantBroken, breaches
+from tests.support.scenario.flow import Flow
 
 
 @pytest.mark.invariant(2)

@@ -112,7 +112,7 @@ def weigh(bag):  # in kg
 """
 
 
-@runyard.agent(samples=["Weigh my bag", "What is a bag?"])
+@runyard.agent(samples=["Weigh my bag", "How heavy is a bag that has nothing in it?"])
 async def weigher(ctx: Context) -> str:
     """Weighs what it is given.
 

@@ -12,6 +12,8 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request
 from tests.support.eventually import PATIENCE
 
 QUIET = re.compile(r"Failed to load resource|net::ERR_")  # an answer of 4xx, or a server that is unreachable
+# what the page hears when its tab comes to the front: it reads the counts again, without waiting for the next time
+LOOK_NOW = "document.dispatchEvent(new Event('visibilitychange'))"
 WIDE = {"width": 1280, "height": 800}
 
 
@@ -101,7 +103,8 @@ async def ended(run: Locator, status: str = "done") -> None:
 
 
 async def a_tab(browser: Browser, url: str, **options: Any) -> Tab:
-    """A tab in a separate context: no cookies, no storage, nothing remembered."""
-    context = await browser.new_context(**{"viewport": WIDE, **options})
+    """A tab in a separate context: no cookies, no storage, nothing remembered. Nothing moves by itself: animations cost
+    more than all else that a tab does while it waits."""
+    context = await browser.new_context(**{"viewport": WIDE, "reduced_motion": "reduce", **options})
     context.set_default_timeout(1000 * PATIENCE)
     return Tab(await context.new_page(), url)

@@ -15,11 +15,11 @@ from playwright.async_api import Locator, expect
 from tests.flow.conftest import empty_file, nursery, postgres_database, template
 from tests.page.conftest import NewTab
 from tests.page.page_tab import Tab, answer, ended
-from tests.support.databases import SqliteDatabase
-from tests.support.flow import Flow
-from tests.support.nginx_server import PrivateNginx
-from tests.support.pods import Nursery, Pod
-from tests.support.postgres_server import free_port
+from tests.support.scenario.databases import SqliteDatabase
+from tests.support.scenario.flow import Flow
+from tests.support.scenario.pods import Nursery, Pod
+from tests.support.servers.nginx_server import PrivateNginx
+from tests.support.servers.postgres_server import free_port
 
 __all__ = ["empty_file", "nursery", "postgres_database", "template"]
 pytestmark = pytest.mark.flow

@@ -1,21 +1,10 @@
 """If a server needs keys, the page asks for one, reports a rejected one, and keeps it for this tab only."""
 
-from collections.abc import AsyncIterator
-
-import pytest
 from playwright.async_api import expect
 
-from tests.faces.live_server import Server, served
-from tests.page.conftest import NewTab, settings
-from tests.page.page_agents import Gates, app
+from tests.page.conftest import NewTab
 from tests.page.page_tab import answer, ended
-
-
-@pytest.fixture(scope="module")
-async def locked(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
-    folder = tmp_path_factory.mktemp("locked")
-    async with served(settings(folder, f"sqlite:///{folder}/runyard.db"), app(Gates()), keys=True) as pod:
-        yield pod
+from tests.support.in_process.live_server import Server
 
 
 async def test_a_key_is_asked_for_and_kept_in_the_tab(new_tab: NewTab, locked: Server) -> None:

@@ -16,15 +16,13 @@ from playwright.async_api import Page, Route, expect
 
 from runyard.agents.declared.loading import App
 from runyard.base.ids import new_id
-from tests.faces.live_server import served
 from tests.page.conftest import NewTab, Site, settings
 from tests.page.page_agents import Gates
 from tests.page.page_tab import Tab
-from tests.page.test_everybody_can_use_it import AXE, findings
+from tests.page.test_everybody_can_use_it import AXE, WIDEST, findings
+from tests.support.in_process.live_server import served
 
 API = re.compile(r"^https?://[^/]+/(api|chats)\b")
-WIDEST = """() => Math.max(...[document.scrollingElement, ...document.querySelectorAll('main')].map(
-  each => each.scrollWidth))"""
 SIZES = {"320 px": (320, 640), "200 %": (640, 400)}
 SCHEMES: Iterator[Literal["light", "dark"]] = cycle(("light", "dark"))
 # The place of a view, and what stands there when it has something to show.
@@ -98,10 +96,11 @@ async def ids(site: Site) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-async def empty(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Site, dict[str, str]]]:
+async def empty(
+    new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Site, dict[str, str]]]:
     """A server without agents and without runs, with one empty channel."""
-    folder = tmp_path_factory.mktemp("empty")
-    async with served(settings(folder, f"sqlite:///{folder}/runyard.db"), App({}, {}, None)) as pod:
+    async with served(settings(tmp_path_factory.mktemp("empty"), new_database()), App({}, {}, None)) as pod:
         yield Site(f"http://127.0.0.1:{pod.port}", Gates(), [pod]), {}
 
 

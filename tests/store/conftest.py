@@ -22,7 +22,7 @@ from runyard.store import Store
 from runyard.stores.memory import MemoryStore
 from tests.store.factories import clock
 from tests.store.raw_sql import OpenDatabase
-from tests.support.postgres_server import PostgresServer
+from tests.support.servers.postgres_server import PostgresServer
 
 STORES = ["memory", "sqlite", "sealed", pytest.param("postgres", marks=pytest.mark.postgres)]
 

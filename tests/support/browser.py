@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, async_playwright
 
-from scripts import node
-from tests.support.missing_programs import need
+from scripts.setup import node
+from tests.support.session.missing_programs import need
 
 # No sandbox: tests may be run by root, and what is opened is our own. No GPU, and /dev/shm of containers is small.
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")

@@ -12,7 +12,7 @@ from tests.faces.conftest import (
     serve,
     server,
 )
-from tests.faces.live_server import Serve, Server
+from tests.support.in_process.live_server import Serve, Server
 
 __all__ = [
     "backend",

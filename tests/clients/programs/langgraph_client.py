@@ -324,8 +324,11 @@ async def thread_stream():
         await again.run.start(input=asks("refund"))
         _ = [values async for values in again.values]  # to the interrupt
         asked = again.interrupts[0]["value"]["action_requests"][0]["name"]
+        rest = aiter(again.values)
+        following = asyncio.ensure_future(anext(rest))  # before the answer: the run may end at once after it
+        await asyncio.sleep(0)
         await again.run.respond({"decisions": [{"type": "approve"}]})
-        *_, last = [values async for values in again.values]  # to the end
+        _, *_, last = [await following, *[values async for values in rest]]  # to the end
     say(pieces=pieces, first=texts(first), asked=asked, last=texts(last)[-1])
 
 

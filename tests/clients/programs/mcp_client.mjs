@@ -76,7 +76,14 @@ const cases = {
     await client.close()
   },
 
-  // Calls over a connection that breaks once.
+  // A call with forms, over connections that break.
+  async book() {
+    const client = await connected()
+    say({ answer: text(await call(client, 'airline', 'a seat', { onprogress: () => {} })) })
+    await client.close()
+  },
+
+  // A call over connections that break.
   async count() {
     const client = await connected()
     say({ answer: text(await call(client, 'helper', 'count', { onprogress: () => {} })) })

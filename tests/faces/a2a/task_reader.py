@@ -11,7 +11,7 @@ from runyard.domain.events import Event
 from runyard.faces.a2a.follow import LaterUpdates, Updates
 from runyard.faces.a2a.objects import Place, Shown, encode, task
 from runyard.faces.a2a.translate import Translation
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.sample_events import RUN_ID
 
 PLACE = Place("context", "http://server")
 

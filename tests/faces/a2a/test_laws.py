@@ -9,8 +9,8 @@ from runyard.domain.state.fold import fold
 from runyard.faces.a2a.state import CLOSING, State
 from runyard.faces.a2a.translate import STATES, Translation
 from tests.faces.a2a.task_reader import now, read, same, sent, subscribed, text_of, translated
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 
 @given(logs)

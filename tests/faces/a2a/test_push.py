@@ -13,13 +13,13 @@ from runyard.faces.a2a.push import Notifications
 from runyard.faces.a2a.state import CLOSING
 from tests.faces.a2a.task_reader import PLACE, now, read, same, translated
 from tests.faces.a2a.test_routes import APP, message, refusal, result, rpc
-from tests.faces.live_server import Serve, Server
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 from tests.support.eventually import eventually
-from tests.support.push_receiver import PushReceiver
-from tests.web.every_route import bearer
-from tests.web.test_problems import MEMORY
+from tests.support.fakes.push_receiver import PushReceiver
+from tests.support.in_process.live_server import Serve, Server
+from tests.web.access.every_route import bearer
+from tests.web.responses.test_problems import MEMORY
 
 TOKEN, CREDENTIALS = "token-of-ann", "credentials-of-ann"
 HERE: dict[str, Any] = {"push_allow": "127.0.0.1", "push_timeout_seconds": 5}

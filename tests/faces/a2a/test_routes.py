@@ -6,17 +6,20 @@ from itertools import count
 from typing import Any
 
 import httpx2
+import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
 from runyard.base.sse import Parser
+from runyard.domain.runs.run import Run
 from runyard.faces.a2a.start import REUSED
+from runyard.faces.a2a.state import State
 from tests.faces.a2a.task_reader import read, same, text_of
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
-from tests.web.every_route import bearer
-from tests.web.test_problems import MEMORY
+from tests.support.in_process.live_server import Serve, Server
+from tests.web.access.every_route import bearer
+from tests.web.responses.test_problems import MEMORY
 
 numbers = count()
 
@@ -311,3 +314,17 @@ async def test_a_message_is_taken_once_in_its_context_or_by_its_key(serve: Serve
     assert await task_of(named) == await task_of(named)
     other = {"message": {**named["message"], "parts": [{"text": "b"}]}}
     assert await refusal(server, "echo", other) == (-32602, REUSED)
+
+
+async def test_a_task_that_is_deleted_while_it_is_listed_is_left_out(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = await serve(APP)
+    task = (await result(server, "echo", "SendMessage", message("hello")))["task"]
+
+    async def nothing(engine: object, run: Run) -> State:
+        return State(run_id=run.id)  # the fold of a log without events
+
+    monkeypatch.setattr("runyard.faces.a2a.tasks.translated", nothing)
+    assert (await result(server, "echo", "ListTasks", {}))["tasks"] == []
+    assert (await server.http.get(f"/a2a/echo/tasks/{task['id']}")).status_code == 404

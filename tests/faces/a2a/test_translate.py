@@ -32,8 +32,8 @@ from runyard.faces.a2a import inputs, objects, wire
 from runyard.faces.a2a.inputs import Answer, Decision
 from runyard.faces.a2a.translate import Translation
 from tests.faces.a2a.task_reader import PLACE, now, read, sent, subscribed, text_of, translated
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 
 def states(shown: list[objects.Shown]) -> list[str]:

@@ -9,8 +9,8 @@ from runyard.domain.state.fold import fold
 from runyard.faces.ag_ui.state import State
 from runyard.faces.ag_ui.translate import Translation
 from tests.faces.ag_ui.test_translate import USER, parts_of, read, sent, text_of, translated
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 
 @given(logs)

@@ -31,8 +31,8 @@ from runyard.domain.events import (
 from runyard.faces.ag_ui import inputs
 from runyard.faces.ag_ui.follow import Asked, Encoder, Part
 from runyard.faces.ag_ui.translate import Translation
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 Shown = dict[str, Any]
 USER = {"id": "u1", "role": "user", "content": "hello"}

@@ -10,8 +10,8 @@ from runyard.faces.ai_sdk.state import State
 from runyard.faces.ai_sdk.translate import Translation
 from tests.faces.ai_sdk.message_reader import read
 from tests.faces.ai_sdk.test_translate import sent, translated
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 ENDS = {"done": {"stop", "length"}, "error": {"error"}, "canceled": {"other"}}
 

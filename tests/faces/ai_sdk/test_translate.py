@@ -32,8 +32,8 @@ from runyard.faces.ai_sdk import chunks
 from runyard.faces.ai_sdk.follow import Encoder, Parts
 from runyard.faces.ai_sdk.translate import Translation
 from tests.faces.ai_sdk.message_reader import read
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 
 def translated(events: Sequence[Event]) -> tuple[Translation, list[dict[str, Any]]]:

@@ -9,8 +9,8 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.runs.run import Run
 from runyard.store import PostedMessage
-from tests.faces.live_server import Server
-from tests.faces.raw_stream import RawStream
+from tests.support.in_process.live_server import Server
+from tests.support.in_process.raw_stream import RawStream
 
 Deed = Callable[[Context], Awaitable[str | None]]
 NAMES = ("kevin", "oscar", "angela", "pam")

@@ -10,7 +10,7 @@ from runyard.domain.api_key import LOCAL
 from runyard.web.body import BodyLimit
 from runyard.web.errors.problems import CALLER
 from tests.faces.channels.agents_on_demand import Company
-from tests.faces.live_server import Serve
+from tests.support.in_process.live_server import Serve
 
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
 

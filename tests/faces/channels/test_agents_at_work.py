@@ -16,7 +16,7 @@ from runyard.engine.channels.agent_actions import AgentActions
 from runyard.telemetry.spans import Recorder
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve
+from tests.support.in_process.live_server import Serve
 
 NOTHING = {"calls": [{"tool": "do_nothing"}]}
 DONE = {"text": "raw words"}

@@ -11,7 +11,7 @@ from runyard.engine.channels import activity
 from runyard.errors import Unavailable
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve
+from tests.support.in_process.live_server import Serve
 
 
 async def test_edits_deletions_and_reactions_taken_back_are_told_to_all_readers(company: Company) -> None:

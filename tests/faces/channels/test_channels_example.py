@@ -9,7 +9,7 @@ import pytest
 
 from runyard.agents.declared.loading import app_of, load
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve
+from tests.support.in_process.live_server import Serve
 
 OFFICE = Path(__file__).parents[3] / "examples" / "office"
 WHAT_IS_SAID = [

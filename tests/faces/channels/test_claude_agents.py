@@ -12,8 +12,8 @@ import runyard
 from runyard.agents.declared.loading import App
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve
-from tests.support.fake_anthropic import FakeAnthropic, fake_anthropic
+from tests.support.fakes.fake_anthropic import FakeAnthropic, fake_anthropic
+from tests.support.in_process.live_server import Serve
 
 pytest.importorskip("claude_agent_sdk", reason="needs the extra claude, whose wheel has a program of 350 MB")
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])

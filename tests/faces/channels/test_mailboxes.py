@@ -11,7 +11,7 @@ from runyard.agents.declared.loading import App
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.channels.test_agents_at_work import DONE, say, thinkers
-from tests.faces.live_server import Serve
+from tests.support.in_process.live_server import Serve
 
 
 @pytest.mark.req("S3.26")

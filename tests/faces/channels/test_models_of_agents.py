@@ -11,7 +11,7 @@ from runyard.errors import StartupError
 from runyard.settings import Settings
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve, Server
+from tests.support.in_process.live_server import Serve, Server
 
 ADDRESS = "oobabooga/http://127.0.0.1:9"
 DECLARED = {

@@ -15,10 +15,17 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.domain.api_key import DEFAULT_SCOPES
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
 from tests.support.eventually import PATIENCE
-from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
+from tests.support.fakes.fake_claude_sdk import (
+    SESSION,
+    FakeAssistantMessage,
+    FakeResultMessage,
+    FakeText,
+    calls,
+    install,
+)
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 MARKER = "heliotrope"
 

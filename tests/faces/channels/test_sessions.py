@@ -9,8 +9,15 @@ import runyard
 from runyard.agents.declared.loading import App
 from tests.faces.channels.agents_on_demand import Company, done
 from tests.faces.channels.conftest import AT_ONCE
-from tests.faces.live_server import Serve
-from tests.support.fake_claude_sdk import SESSION, FakeAssistantMessage, FakeResultMessage, FakeText, calls, install
+from tests.support.fakes.fake_claude_sdk import (
+    SESSION,
+    FakeAssistantMessage,
+    FakeResultMessage,
+    FakeText,
+    calls,
+    install,
+)
+from tests.support.in_process.live_server import Serve
 
 KEVIN = runyard.claude("kevin", model="claude-x", instructions="You are kevin.")
 

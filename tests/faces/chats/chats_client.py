@@ -12,9 +12,9 @@ from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.tool import tool
 from runyard.errors import Rejected, ToolFailed
-from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.live_server import Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.live_server import Server
+from tests.support.in_process.raw_stream import RawStream
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ID = re.compile(rf"(int|approval)_{UUID}".encode())

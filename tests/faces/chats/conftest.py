@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
 
 
 @pytest.fixture

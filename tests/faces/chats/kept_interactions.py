@@ -8,8 +8,8 @@ from runyard.checkpoints.store import InteractionStore
 from runyard.domain.api_key import LOCAL
 from runyard.errors import NotFound
 from runyard.faces.chats.wire import AgentState, AnswerEvent, Interaction, InteractionStatus
-from tests.faces.live_server import Server
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Server
 
 
 def store_of(server: Server) -> InteractionStore:

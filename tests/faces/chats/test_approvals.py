@@ -7,10 +7,10 @@ import pytest
 from runyard.domain.api_key import LOCAL
 from runyard.errors import AlreadyDecided
 from runyard.faces.chats.approval_manager import ApprovalManager
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, answer_of, chat_agents, interaction_of
-from tests.faces.live_server import Serve
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import PATIENCE
+from tests.support.in_process.live_server import Serve
 
 
 @pytest.mark.req("S1.17", "S1.18", "S1.45")

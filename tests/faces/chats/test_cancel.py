@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, interaction_of
+from tests.faces.samples.agents_for_tests import Gate
 
 
 @pytest.mark.req("S1.25", "S1.26", "S1.57")

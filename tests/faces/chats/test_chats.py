@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 from runyard.base.ids import new_id
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import UUID, Chat, answer_of, interaction_of
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -13,11 +13,11 @@ from runyard.domain.runs.run import Status
 from runyard.errors import NotFound
 from runyard.faces.chats.wire import Chat as ChatModel
 from runyard.faces.chats.wire import Interaction
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.chats.kept_interactions import an_interaction, drafts, saved, store_of
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "created_at", "completed_at"]
 

@@ -14,11 +14,11 @@ from runyard.domain.api_key import LOCAL
 from runyard.errors import NotFound, StartupError
 from runyard.faces.chats.wire import Interaction
 from runyard.settings import Settings
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.chats.kept_interactions import an_interaction, store_of
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 
 class Stubborn:

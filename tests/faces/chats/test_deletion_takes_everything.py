@@ -12,8 +12,8 @@ from runyard.checkpoints.task import Spare
 from runyard.domain.api_key import LOCAL
 from runyard.faces.chats.wire import Interaction
 from tests.faces.chats.chats_client import Chat, interaction_of
-from tests.faces.live_server import Serve, Server
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 
 def writing_agents() -> App:

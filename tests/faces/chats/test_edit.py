@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, answer_of, interaction_of
+from tests.faces.samples.agents_for_tests import Gate
 
 
 async def told(chat: Chat, *texts: str) -> list[str]:

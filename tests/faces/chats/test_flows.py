@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from runyard.faces.chats.wire import EventName
-from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.chats.chats_client import Chat, interaction_of, without_ids
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.raw_stream import RawStream
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = {

@@ -7,11 +7,11 @@ import pytest
 
 from runyard.domain.api_key import LOCAL
 from runyard.domain.runs.run import Run, Status
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 LONG: dict[str, Any] = {"chats_grace_seconds": 3600, "reap_seconds": 0.02}
 SHORT: dict[str, Any] = {"chats_grace_seconds": 0.2, "reap_seconds": 0.02}

@@ -6,10 +6,10 @@ import pytest
 
 from runyard.faces.chats import interaction_builder as module
 from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of
-from tests.faces.agents_for_tests import Gate
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 TURNS, SIZE = 8, 20_000
 

@@ -20,7 +20,7 @@ from runyard.domain.events import (
 )
 from runyard.domain.runs.run import Status
 from runyard.faces.chats.translate import STATUS, frames, interaction_id, run_id_of
-from tests.faces.sample_events import EVENTS, RUN_ID, event, numbered
+from tests.faces.samples.sample_events import EVENTS, RUN_ID, event, numbered
 
 ME = interaction_id(RUN_ID).encode()
 IT = b"approval"

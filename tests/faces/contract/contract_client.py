@@ -12,9 +12,9 @@ from runyard.agents.declared.loading import App
 from runyard.agents.declared.nodes import Node
 from runyard.agents.kinds.plan.node_context import NodeContext
 from runyard.errors import InvalidTask, ToolError
-from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.live_server import Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.live_server import Server
+from tests.support.in_process.raw_stream import RawStream
 
 GROUNDING = {
     "chunks": [{"chunk_id": "c1", "doc_id": "d1", "text": "found", "score": 1.5, "metadata": {"page": 3}}],

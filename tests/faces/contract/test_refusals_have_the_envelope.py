@@ -8,9 +8,9 @@ import pytest
 import runyard
 from runyard.agents.declared.loading import App
 from runyard.contract.wire import AgentRunResponse
-from tests.faces.live_server import Serve
-from tests.web.every_route import bearer
-from tests.web.test_problems import MEMORY
+from tests.support.in_process.live_server import Serve
+from tests.web.access.every_route import bearer
+from tests.web.responses.test_problems import MEMORY
 
 ROUTES = ["/agents/run/sync", "/agents/run/stream"]
 ASKED = {"request_id": "r1", "task_type": "happy"}

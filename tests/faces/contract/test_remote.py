@@ -15,12 +15,12 @@ from runyard.base.clock import SystemClock
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder
-from tests.contract.agent_server import GOOD, TASK, as_stream, frames, served
-from tests.faces import live_server
-from tests.faces.agents_for_tests import Gate
+from tests.agents.contract.agent_server import GOOD, TASK, as_stream, frames, served
 from tests.faces.contract.contract_client import asked, contract_agents, stream, sync
-from tests.faces.live_server import Serve
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process import live_server
+from tests.support.in_process.live_server import Serve
 
 OTHERS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 LABELS = {"workflow_id": "w", "mode": "LIVE"}

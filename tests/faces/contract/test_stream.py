@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.contract.contract_client import asked, contract_agents, opened, stream, sync
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 TERMINAL = {"final", "complete", "done"}
 

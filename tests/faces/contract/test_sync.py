@@ -7,9 +7,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from runyard.contract.wire import schema
-from tests.faces.agents_for_tests import SECRET, Gate
 from tests.faces.contract.contract_client import GROUNDING, asked, contract_agents, opened, post, sync
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.live_server import Serve, Server
 
 ENVELOPE = jsonschema.Draft202012Validator(schema())
 LABELS = {

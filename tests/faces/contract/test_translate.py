@@ -7,7 +7,7 @@ from runyard.contract.wire import AgentRunResponse
 from runyard.domain.events import EVENT_TYPES, RunCanceled, RunError, RunFinished, RunOutput, RunQueued
 from runyard.domain.task import Budget, Task
 from runyard.faces.contract.translate import EnvelopeBuilder
-from tests.faces.sample_events import EVENTS, RUN_ID, event
+from tests.faces.samples.sample_events import EVENTS, RUN_ID, event
 
 PROGRESS = {
     "run.resumed",

@@ -9,8 +9,8 @@ from langgraph.types import interrupt
 import runyard
 from runyard.agents.declared.loading import App
 from runyard.base.sse import Parser
-from tests.faces.live_server import Serve
-from tests.web.test_problems import MEMORY
+from tests.support.in_process.live_server import Serve
+from tests.web.responses.test_problems import MEMORY
 
 
 class Trip(TypedDict, total=False):

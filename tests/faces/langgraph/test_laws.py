@@ -15,8 +15,8 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES
 from tests.faces.langgraph.test_translate import sent, translated
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 
 def _text(messages: list[Any]) -> str:

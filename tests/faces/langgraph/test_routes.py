@@ -5,11 +5,11 @@ from typing import Any
 
 import runyard
 from runyard.agents.declared.loading import App
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
 from tests.support.eventually import eventually
-from tests.web.every_route import bearer
-from tests.web.test_problems import MEMORY
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
+from tests.web.access.every_route import bearer
+from tests.web.responses.test_problems import MEMORY
 
 
 @runyard.agent
@@ -46,7 +46,13 @@ async def busy(ctx: runyard.Context) -> str:
         await asyncio.sleep(0.02)  # waits on purpose: less than a heartbeat
 
 
-APP = App({each.name: each for each in (echo, twice, asks, slow, busy)}, {}, "echo")
+@runyard.agent
+async def counts(ctx: runyard.Context) -> str:
+    """Count up to a value of the input."""
+    return " ".join(str(n) for n in range(ctx.task.inputs["most"])) if ctx.task is not None else "no task"
+
+
+APP = App({each.name: each for each in (echo, twice, asks, slow, busy, counts)}, {}, "echo")
 RUNS = "/langgraph/threads/{}/runs"
 
 
@@ -247,3 +253,46 @@ async def test_a_wait_has_heartbeats_while_its_run_writes_what_values_do_not_sho
     async with asyncio.timeout(60), server.http.stream("POST", "/langgraph/runs/wait", json=body) as answer:
         pings = answer.aiter_bytes()
         assert {await anext(pings) for _ in range(2)} == {b"\n"}
+
+
+async def test_an_input_with_no_messages_is_a_task_in_the_thread(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server)
+    await waited(server, thread, "echo", {"messages": ["hello"]})
+    values = await waited(server, thread, "counts", {"messages": [], "most": 3})
+    assert [each["content"] for each in values["messages"]] == ["hello", "hello", "0 1 2"]
+    again = await waited(server, thread, "echo", {"messages": ["and now"]})
+    assert [each["content"] for each in again["messages"]] == ["hello", "hello", "0 1 2", "and now", "and now"]
+
+
+async def test_a_task_takes_the_place_of_a_run_after_a_checkpoint(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server)
+    await waited(server, thread, "echo", "hello")
+    state = (await server.http.get(f"/langgraph/threads/{thread}/state")).json()
+    before = state["parent_checkpoint"]["checkpoint_id"]
+    values = await waited(server, thread, "counts", {"messages": [], "most": 2}, checkpoint_id=before)
+    assert [each["content"] for each in values["messages"]] == ["0 1"]
+
+
+async def test_a_task_follows_the_rules_for_runs_that_have_not_ended_and_for_repeats(serve: Serve) -> None:
+    server = await serve(APP)
+    thread = await made(server)
+    await waited(server, thread, "asks")
+    task = {"assistant_id": "counts", "input": {"messages": [], "most": 1}}
+    key = {"Idempotency-Key": "k"}
+    first = await server.http.post(RUNS.format(thread), json=task, headers=key)
+    second = await server.http.post(RUNS.format(thread), json=task, headers=key)
+    assert (first.status_code, second.json()["run_id"]) == (200, first.json()["run_id"])
+    assert (await server.http.get(RUNS.format(thread) + f"/{first.json()['run_id']}/join")).status_code == 200
+    statuses = [each["status"] for each in (await server.http.get(RUNS.format(thread))).json()]
+    assert statuses == ["success", "interrupted", "interrupted"]  # the run that waited has two parts
+
+
+async def test_no_messages_in_a_new_thread_are_refused(serve: Serve) -> None:
+    server = await serve(APP)
+    body = {"assistant_id": "counts", "input": {"messages": [], "most": 3}, "if_not_exists": "create"}
+    for path in ("/langgraph/runs/wait", RUNS.format("new") + "/wait"):
+        answer = await server.http.post(path, json=body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "no_input")
+    assert (await server.http.get("/langgraph/threads/new")).status_code == 404

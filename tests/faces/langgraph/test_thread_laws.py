@@ -3,9 +3,11 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import langchain_protocol
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from runyard.base.sse import Parser
 from runyard.domain.events import Event
@@ -14,8 +16,8 @@ from runyard.domain.state.fold import fold
 from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
 from runyard.faces.langgraph.thread_stream import RunEncoder, Wanted
 from tests.faces.langgraph.test_translate import BASE
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 CHANNELS = ("values", "checkpoints", "updates", "messages", "tools", "lifecycle", "input", "custom")
 ENDS = {"success": "completed", "interrupted": "interrupted", "error": "failed", "timeout": "failed"}
@@ -98,6 +100,19 @@ def test_the_stream_has_the_text_the_tools_and_the_end_of_the_fold(events: list[
     assert end == {"done": "completed", "error": "failed", "canceled": "interrupted"}[core.status]
 
 
+def dropped_by_states(events: Sequence[Event]) -> set[str]:
+    """Return the messages of the agent that one state had and the next one does not, which clients therefore drop.
+    Only a `model.reset` drops messages."""
+    translation, dropped, known = ThreadTranslation(RUN_ID), set[str](), set[str]()
+    for event in events:
+        for each in translation.take(event):
+            if each.method == "values":
+                now = {message["id"] for message in each.data["messages"] if message["type"] == "ai"}
+                assert known <= now or event.type == "model.reset"
+                dropped, known = dropped | (known - now), now
+    return dropped
+
+
 @given(logs)
 def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
     translation, found = translated(events)
@@ -115,8 +130,10 @@ def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
         assert calls == [call["id"] for call in message["tool_calls"]]
         if said != message["content"]:
             assert (message["content"], bool(calls)) == ("", True), "its text was withdrawn, and its calls are left"
-    shown = {each["id"] for event in found if event.method == "values" for each in event.data["messages"]}
-    assert set(pieces) - {each["id"] for each in state} <= shown, "a state showed it, and a later one has dropped it"
+    dropped, last = dropped_by_states(events), {each["id"]: each for each in state}
+    assert set(pieces) - last.keys() == set(pieces) & dropped - last.keys(), "all others stay"
+    for returned in dropped & last.keys():
+        assert (last[returned]["content"], bool(last[returned]["tool_calls"])) == ("", True), "its calls are left"
 
 
 @given(logs)
@@ -183,3 +200,12 @@ def test_what_was_sent_never_changes_and_goes_on_from_a_snapshot(events: list[Ev
     second = ThreadTranslation(RUN_ID, kept)
     assert before + [found for event in events[cut:] for found in second.take(event)] == after
     assert second.state == whole.state
+
+
+PROTOCOL_EVENT: TypeAdapter[Any] = TypeAdapter(langchain_protocol.Event)
+
+
+@given(logs)
+def test_the_types_of_the_protocol_accept_every_event(events: list[Event]) -> None:
+    for each in streamed([events]):
+        PROTOCOL_EVENT.validate_python(each)

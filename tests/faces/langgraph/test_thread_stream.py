@@ -8,11 +8,11 @@ import msgspec
 from runyard.base.sse import Parser
 from runyard.web.streaming.sse import STALL_SECONDS
 from tests.faces.langgraph.test_routes import APP, made, waited
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
 from tests.support.eventually import eventually
-from tests.web.every_route import bearer
-from tests.web.test_problems import MEMORY
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
+from tests.web.access.every_route import bearer
+from tests.web.responses.test_problems import MEMORY
 
 CHANNELS = ["values", "checkpoints", "messages", "tools", "lifecycle", "input", "updates", "custom"]
 

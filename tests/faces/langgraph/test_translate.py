@@ -37,8 +37,8 @@ from runyard.faces.langgraph.follow import START, Encoder, Position, Started
 from runyard.faces.langgraph.objects import Frame
 from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 DONE = RunFinished("done", "end_turn")
 BASE = [{"type": "human", "id": "q", "content": "hello"}]

@@ -1,8 +1,12 @@
 """Laws of the translation to MCP, over random logs."""
 
+from typing import Any
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.types import CallToolResult, JSONRPCMessage
+from pydantic import TypeAdapter
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
@@ -10,8 +14,8 @@ from runyard.faces.mcp.follow import Call
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Translation
 from tests.faces.mcp.test_translate import PLAIN, SESSION, STATELESS, frames, messages, said, state_of
-from tests.faces.random_logs import logs
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.random_logs import logs
+from tests.faces.samples.sample_events import RUN_ID
 
 calls = st.sampled_from([SESSION, PLAIN, STATELESS])
 
@@ -72,3 +76,14 @@ def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) ->
     rest = [shown for event in events[cut:] for shown in second.take(event)]
     assert [shown for n, event in enumerate(events) for shown in whole.take(event) if n >= cut] == rest
     assert second.state == whole.state
+
+
+MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
+
+
+@given(logs, calls)
+def test_the_types_of_the_library_accept_every_message(events: list[Event], call: Call) -> None:
+    for each in messages(events, call):
+        MESSAGE.validate_python(each)
+        if "result" in each and each["result"].get("resultType", "complete") == "complete":
+            CallToolResult.model_validate(each["result"])

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from runyard.base.sse import Frame, Parser
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 BOTH = {"Accept": "application/json, text/event-stream"}

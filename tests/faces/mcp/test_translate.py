@@ -32,8 +32,8 @@ from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.follow import Answer, Call, Encoder, call_in, echo_of
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.translate import Translation
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 SESSION = Call(7, "p", asks=True, is_stateless=False)
 PLAIN = Call(7, "p", asks=False, is_stateless=False)

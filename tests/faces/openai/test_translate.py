@@ -37,8 +37,8 @@ from runyard.domain.task import RunOptions
 from runyard.faces.openai.chat_translate import ChunkTranslation
 from runyard.faces.openai.follow import EventEncoder
 from runyard.faces.openai.translate import Translation
-from tests.faces.random_logs import QUEUED, log
-from tests.faces.sample_events import EVENTS, RUN_ID
+from tests.faces.samples.random_logs import QUEUED, log
+from tests.faces.samples.sample_events import EVENTS, RUN_ID
 
 
 def translated(events: Sequence[Event]) -> tuple[Translation, list[dict[str, Any]]]:

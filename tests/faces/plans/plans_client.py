@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from tests.faces.agents_for_tests import NODES
-from tests.faces.live_server import Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import NODES
+from tests.support.in_process.live_server import Server
+from tests.support.in_process.raw_stream import RawStream
 
 _TIME = re.compile(rb'"ts":(\d{13}),')
 

@@ -9,10 +9,10 @@ import pytest
 from runyard.agents.declared.loading import App
 from runyard.base.ids import is_id
 from runyard.faces.plans.wire import RunState
-from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import seen, start, stream_to_end, told
-from tests.faces.sample_events import RUN_ID
+from tests.faces.samples.agents_for_tests import Gate, agents
+from tests.faces.samples.sample_events import RUN_ID
+from tests.support.in_process.live_server import Serve, Server
 
 MEMORY = pytest.mark.parametrize("backend", ["memory"])
 FIELDS = ["runId", "serverRunId", "plan", "state", "startedAt", "finishedAt", "lastSeq", "nextSeq", "v"]

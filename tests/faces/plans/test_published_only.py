@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from runyard.buses.bus import Hint
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
 
 # A heartbeat of 20 ms would cut off the reads of a database that is far away.
 NEAR = pytest.mark.parametrize("backend", ["memory", "sqlite"])

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
-from tests.faces.raw_stream import Frame
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import Frame
 
 BAD = ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "9" * 17, "9007199254740993", "null"]
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from runyard.settings import Settings
-from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.live_server import Serve, Server
 from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told, without_times
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 GOLDEN = Path(__file__).parent / "golden"
 FIELDS = ["runId", "seq", "ts", "type", "v", "source"]

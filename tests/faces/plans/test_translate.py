@@ -8,7 +8,7 @@ import pytest
 from runyard.domain.events import EVENT_TYPES, Event, EventType, Payload, RunError, StepStarted, Trace
 from runyard.faces.plans.translate import frames_of, image
 from runyard.faces.plans.wire import EventName, PlanEvent
-from tests.faces.sample_events import EVENTS, RUN_ID, event
+from tests.faces.samples.sample_events import EVENTS, RUN_ID, event
 
 frame = frames_of("my-run")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.faces.agents_for_tests import NODES, SECRET
-from tests.faces.live_server import Server
 from tests.faces.plans.plans_client import REFERENCE, start, stream_to_end, told
+from tests.faces.samples.agents_for_tests import NODES, SECRET
+from tests.support.in_process.live_server import Server
 
 ANSWER = json.dumps({"found": SECRET, "before": NODES[:-1]}, separators=(",", ":"), sort_keys=True)
 

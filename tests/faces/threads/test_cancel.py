@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from runyard.faces.threads import routes
-from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate, agents
 from tests.support.eventually import PATIENCE
+from tests.support.in_process.live_server import Serve, Server
 
 AT_WORK = ["gated", "silent", "endless", "long_step", "long_thread"]
 

@@ -4,9 +4,9 @@ process."""
 import pytest
 
 from runyard.domain.runs.run import Run
-from tests.faces.live_server import Serve, Server
 from tests.store.factories import a_worker, claimed, die
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 
 async def run_of_a_dead_worker(server: Server) -> Run:

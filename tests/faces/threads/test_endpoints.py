@@ -9,8 +9,8 @@ from runyard.base.ids import new_id
 from runyard.domain.conversations.thread import Message
 from runyard.faces.threads.routes import MESSAGES
 from runyard.stores.memory import MemoryStore
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

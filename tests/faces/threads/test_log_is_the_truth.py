@@ -11,8 +11,8 @@ from runyard.domain.runs.append import Outcome, Part
 from runyard.domain.state.fold import fold
 from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
-from tests.faces.agents_for_tests import Gate, agents
-from tests.faces.live_server import QUICK, Serve, Server, served
+from tests.faces.samples.agents_for_tests import Gate, agents
+from tests.support.in_process.live_server import QUICK, Serve, Server, served
 
 
 class SlowStore(MemoryStore):

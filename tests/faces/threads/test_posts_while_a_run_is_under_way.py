@@ -1,7 +1,7 @@
 """`while_running`: the effect on a message and on the run that is under way."""
 
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Server
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Server
 
 
 async def post(server: Server, thread_id: str, text: str, while_running: str, **headers: str) -> dict[str, object]:

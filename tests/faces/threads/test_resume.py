@@ -5,9 +5,9 @@ import itertools
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import Frame
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import Frame
 
 FACES = ["events", "log"]
 BAD = ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "٣", "9" * 17, "9007199254740993", "9" * 5000, "null", "1;2"]

@@ -8,9 +8,9 @@ import pytest
 from runyard.domain.runs.run import Status
 from runyard.faces.threads import translate
 from runyard.faces.threads.wire import RunStatus
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
+from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
+from tests.support.in_process.live_server import Serve, Server
 
 MAP = {
     "queued": "queued",

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import pytest
 
 from runyard.faces.threads.wire import EventName
-from tests.faces.agents_for_tests import SECRET, Gate
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import SECRET, Gate
 from tests.support.eventually import PATIENCE
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 GOLDEN = Path(__file__).parent / "golden"
 TYPES = {"token", "tool_start", "tool_end", "final", "error", "canceled", "state"}  # and the heartbeat, a comment

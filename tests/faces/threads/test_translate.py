@@ -6,7 +6,7 @@ import pytest
 
 from runyard.domain.events import EVENT_TYPES, EventType, Payload, RunFinished, ToolFinished, ToolStarted
 from runyard.faces.threads.translate import frame
-from tests.faces.sample_events import EVENTS, event, numbered
+from tests.faces.samples.sample_events import EVENTS, event, numbered
 
 COLUMN: dict[EventType, bytes] = {
     "run.queued": b"",

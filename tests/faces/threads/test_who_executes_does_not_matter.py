@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.faces.agents_for_tests import Gate
-from tests.faces.live_server import Serve, Server
-from tests.faces.raw_stream import RawStream
+from tests.faces.samples.agents_for_tests import Gate
+from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 
 OF_ITS_OWN = {"run_id", "thread_id", "message_id", "created_at", "ts", "id"}
 

@@ -1,0 +1,36 @@
+"""The cost of each face: the same runs of 200 tiny events to 10 clients, started and followed in the protocols of
+third-party clients, alternating with the threads face.
+
+One request of such a protocol starts the run and streams it."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from bench.cases.streams import stream
+from bench.report.results import Row
+from bench.servers.stand import Stand
+from bench.size import Size
+from bench.steps import Step
+
+CASE, FACES, CLIENTS = "faces", ("threads", "openai", "ai", "ag-ui", "langgraph-sdk"), 10
+
+
+def server_name(kind: str, face: str) -> str:
+    return f"{kind}, {face}"
+
+
+def steps(stand: Stand, size: Size) -> list[Step]:
+    return [Step(f"faces, {kind}", partial(_compare, stand, kind, size)) for kind in stand.durable()]
+
+
+def _compare(stand: Stand, kind: str, size: Size) -> Sequence[Row]:
+    with stand.server(kind, "faces") as server:
+        rows = []
+        for take in range(size.paced_rounds + 1):
+            for face in FACES:
+                row = stream("flat", server, CLIENTS, size, face)
+                if take:  # the first round warms up
+                    rows.append(replace(row, case=CASE, server=server_name(kind, face)))
+        return rows

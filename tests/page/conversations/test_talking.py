@@ -1,0 +1,69 @@
+"""Talking: agents introduce themselves, answers can be copied and made again, drafts stay, and Ctrl-K goes anywhere."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import expect
+
+from tests.page.page_tab import Tab, answer, ended
+
+
+async def test_agents_say_what_they_do_and_what_to_ask_and_drafts_survive(tab: Tab) -> None:
+    page = tab.page
+    await tab.open()
+    agents = page.get_by_role("radiogroup", name="Agent")
+    await expect(agents.get_by_role("radio", name="words", exact=True)).to_be_checked()
+    await tab.choose("weigher")
+    await expect(agents.locator("label").filter(has_text="weigher")).to_contain_text("Weighs what it is given.")
+    await expect(agents).not_to_contain_text("Answers with a table")
+    await expect(agents.get_by_role("radio", name="porter")).to_have_count(0)
+    examples = page.get_by_role("group", name="Examples").get_by_role("button")
+    await expect(examples).to_have_text(["Weigh my bag", "How heavy is a bag that has nothing in it?"])
+    await page.get_by_role("textbox", name="Message").fill("half a thought")
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("table", name="Runs")).to_be_visible()
+    await page.get_by_role("link", name="Chats", exact=True).click()
+    await expect(page.get_by_role("textbox", name="Message")).to_have_value("half a thought")
+    await expect(agents.get_by_role("radio", name="weigher")).to_be_checked()
+    await examples.first.click()
+    await ended(tab.runs.last)
+    await expect(page).to_have_title(re.compile(r"Weigh my bag · Runyard$"))
+
+
+async def test_an_answer_has_tables_and_colours_and_can_be_copied_and_made_again(tab: Tab) -> None:
+    page = tab.page
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    run = await tab.begin("weigher", "my bag")
+    await ended(run)
+    cell = answer(run).get_by_role("cell", name="12")
+    assert await cell.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+    await expect(answer(run).locator(".hl-keyword")).to_have_text(["def", "return"])
+    await expect(answer(run).locator(".hl-comment")).to_have_text("# in kg")
+    await run.get_by_role("button", name="Copy answer").click()
+    await expect(run.get_by_role("button", name="Copied")).to_be_visible()
+    assert (await page.evaluate("navigator.clipboard.readText()")).startswith("| what | kg |")
+    newest = page.get_by_role("button", name="Jump to newest")
+    await page.locator(".chat .scroll").evaluate("box => box.scrollTo(0, 0)")
+    await newest.click()
+    await expect(newest).to_have_count(0)
+    await run.get_by_role("button", name="Regenerate").click()
+    await expect(page.get_by_role("group", name="Branches")).to_contain_text("2/2")
+    await ended(tab.runs.last)
+
+
+async def test_a_few_letters_go_anywhere(tab: Tab) -> None:
+    page = tab.page
+    await tab.open()
+    await expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_role("searchbox", name="Command")).to_be_focused()
+    await page.keyboard.type("inbox")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("talk weigh")
+    await expect(page.get_by_role("option")).to_have_count(1)
+    await page.keyboard.press("Enter")
+    agents = page.get_by_role("radiogroup", name="Agent")
+    await expect(agents.get_by_role("radio", name="weigher")).to_be_checked()
