@@ -120,6 +120,7 @@ class Seals:
             post,
             message=None if post.message is None else self.seal_message(post.message),
             queued=lambda agent: self.seal_draft(post.run_id, post.queued(agent)),
+            push=None if post.push is None else self.seal_push(post.push),
         )
 
     def open_accepted(self, accepted: Accepted) -> Accepted:

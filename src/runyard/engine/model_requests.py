@@ -133,8 +133,8 @@ class _Past:
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]:
         return earlier_conversations(self._store, self._snapshots, self._run, limit, self._history_chars)
 
-    async def memory(self, known: Summary | None, limit: int) -> Memory:
-        return await runs_since_summary(self._store, self._snapshots, self._run, known, limit, self._history_chars)
+    async def memory(self, known: Summary | None) -> Memory:
+        return await runs_since_summary(self._store, self._snapshots, self._run, known, self._history_chars)
 
 
 class _NoSummary:

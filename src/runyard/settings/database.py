@@ -1,7 +1,7 @@
 """Settings of the database, the bus and the upkeep of stored data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from runyard.settings.addresses import checked_bus, checked_database
@@ -14,6 +14,11 @@ class DatabaseSettings(SettingsGroup):
         default="sqlite:///.runyard/runyard.db",
         repr=False,
         description="The database: `sqlite:///path` for one process, `postgresql://...` for any number.",
+    )
+    sqlite_synchronous: Literal["full", "normal"] = setting(
+        default="full",
+        description="`full` syncs every commit of SQLite to the disk; with `normal` a power cut, but not the end of the"
+        " process, may lose the newest commits, which clients have seen.",
     )
     database_answer_seconds: Seconds = setting(
         default=15, description="Seconds without a response from Postgres before a connection is replaced."

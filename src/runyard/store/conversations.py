@@ -19,6 +19,7 @@ from runyard.domain.conversations.thread import (
 )
 from runyard.domain.events import Draft
 from runyard.domain.runs.run import Run
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.store.queue import Accepted, IdempotencyKey, Post
 
 
@@ -44,7 +45,11 @@ class ThreadStore(Protocol):
         """Return a thread; NotFound if the owner has no thread with this id."""
 
     async def get_named_thread(self, owner: str, external_id: str) -> Thread:
-        """Return the thread that a client named `external_id`; NotFound if there is none."""
+        """Return the thread that a client named `external_id`, or else the chat with this id; NotFound if there is
+        none."""
+
+    async def get_thread_head(self, owner: str, external_id: str) -> ThreadHead:
+        """Return the thread that `get_named_thread` returns, with its last run, or an empty head if there is none."""
 
     async def fork_thread(
         self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None

@@ -36,6 +36,9 @@ class LogStore(Protocol):
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
         """Return up to `limit` events with seq > `after`, in order, without gaps."""
 
+    async def read_logs(self, run_ids: Sequence[str], upto: int) -> Mapping[str, Sequence[Event]]:
+        """Return the events of these logs with seqs up to `upto`, in order, by run id; empty logs are left out."""
+
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
         """Return the heads of these logs by run id; unknown ids are left out."""
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import Draft, Event
+from runyard.domain.push import Push
 from runyard.domain.runs.run import Fate, Run
 from runyard.errors import RunyardError
 from runyard.store.runs import Ending
@@ -130,6 +131,7 @@ class Post(Struct, frozen=True, kw_only=True):
 
     `trigger_id` names the message that causes the run if another request stores it. With `after_run` the new run is
     held until that run has ended or parked, and `pause_ms` longer. `parent_run_id` is the run that waits for its end.
+    `push` is stored with the run that the post starts, and not if the post is repeated or steered.
     """
 
     owner: str
@@ -153,6 +155,7 @@ class Post(Struct, frozen=True, kw_only=True):
     has_client_tools: bool = False
     most_queued: int | None = None  # limit for runs in its lane, including this one
     files: Sequence[str] = ()  # that the message refers to
+    push: Push | None = None
 
 
 class Room(Struct, frozen=True):

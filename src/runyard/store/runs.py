@@ -25,6 +25,9 @@ class RunStore(Protocol):
     async def get_runs(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
         """Return those of these runs that the owner has, by id."""
 
+    async def ancestors(self, run_id: str, limit: int) -> Sequence[Run]:
+        """Return the last `limit` runs before this one on its own branch, newest first."""
+
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         """Return runs that match `where` with an id below `before`, newest first."""
 

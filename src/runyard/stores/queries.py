@@ -25,6 +25,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     active_agents: str
     add_members: str
     adopt_children: str
+    ancestors: str
     answer_wait: str
     attach_runs: str
     begin_upload: str
@@ -236,6 +237,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     read_feed: str
     read_feedback: str
     read_ledger_messages: str
+    read_logs: str
     read_removals: str
     read_steps: str
     read_threads: str
@@ -324,8 +326,8 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def statement_files(dialect: Dialect) -> list[Path]:
     """Return the files of all statements, without the schema and the hot path."""
-    others = {FOLDER / dialect / name for name in (SCHEMA, *HOT_PATH)}
-    return sorted(set((FOLDER / dialect).rglob("*.sql")) - others)
+    folder = FOLDER / dialect
+    return sorted(set(folder.rglob("*.sql")) - {folder / name for name in (SCHEMA, *HOT_PATH)})
 
 
 @cache
@@ -345,5 +347,4 @@ def load(dialect: Dialect) -> Queries:
 @cache
 def hot_path(dialect: Dialect) -> dict[str, str]:
     """Return the statements of the hot path by name."""
-    files = [FOLDER / dialect / name for name in HOT_PATH]
-    return parse("\n".join(path.read_text() for path in files if path.exists()))[0]
+    return parse("\n".join(path.read_text() for name in HOT_PATH if (path := FOLDER / dialect / name).exists()))[0]

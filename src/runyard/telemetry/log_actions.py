@@ -65,7 +65,7 @@ LOG_ACTIONS = (
     LogAction(
         "models.load_failed",
         "error",
-        "The model library cannot be imported. Runs that call a model will fail.",
+        "A library of models or tool servers cannot be imported. Runs that need it will fail.",
         "Reinstall Runyard with its dependencies.",
     ),
     LogAction(

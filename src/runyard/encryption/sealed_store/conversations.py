@@ -6,12 +6,17 @@ from msgspec.structs import replace
 
 from runyard.domain.conversations.feed import Window
 from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.errors import Sealed
 from runyard.store import Excerpt, IdempotencyKey, NewMessage, Post, PostedMessage
 
 
 class SealedConversations(Sealing):
+    async def get_thread_head(self, owner: str, external_id: str) -> ThreadHead:
+        head = await self._store.get_thread_head(owner, external_id)
+        return head if head.run is None else replace(head, run=self._seals.open_run(head.run))
+
     async def list_messages(self, thread_id: str) -> Sequence[Message]:
         return [self._seals.open_message(kept) for kept in await self._store.list_messages(thread_id)]
 

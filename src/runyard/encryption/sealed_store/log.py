@@ -1,6 +1,6 @@
 """Sealed logs, snapshots and pushes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runyard.domain.events import Event
 from runyard.domain.push import Push
@@ -15,6 +15,10 @@ class SealedLog(Sealing):
 
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
         return [self._seals.open_event(event) for event in await self._store.read(run_id, after, limit)]
+
+    async def read_logs(self, run_ids: Sequence[str], upto: int) -> Mapping[str, Sequence[Event]]:
+        logs = await self._store.read_logs(run_ids, upto)
+        return {run_id: [self._seals.open_event(event) for event in events] for run_id, events in logs.items()}
 
     # --- snapshots
 

@@ -21,6 +21,9 @@ class SealedRuns(Sealing):
         found = await self._store.get_runs(owner, run_ids)
         return {run_id: self._seals.open_run(run) for run_id, run in found.items()}
 
+    async def ancestors(self, run_id: str, limit: int) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.ancestors(run_id, limit)]
+
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         return [self._seals.open_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from runyard.domain.conversations.feed import Entry
-from runyard.engine.log.stream import AWAY_SECONDS, IdleTimer, Pause
+from runyard.engine.log.idle_timer import IdleTimer
+from runyard.engine.log.stream import AWAY_SECONDS, Pause
 from runyard.errors import Gone, RunyardError, Unavailable
 from runyard.store import Store
 from runyard.telemetry.logger import get_logger

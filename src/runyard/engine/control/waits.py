@@ -79,11 +79,10 @@ class Waits:
         this process does not declare, in the order in which they came."""
         declared = self._agents.get(agent)
         tools = () if declared is None else declared.tools
-        schema = next((tool.schema for tool in tools if tool.name == wait.name), None)
-        if wait.kind == "confirmation" or schema is None or not isinstance(wait.input, dict):
+        called = next((tool for tool in tools if tool.name == wait.name), None)
+        if wait.kind == "confirmation" or called is None or not isinstance(wait.input, dict):
             return wait.input
-        names = [name for name in schema.get("properties", {}) if name in wait.input]
-        return {name: wait.input[name] for name in (*names, *wait.input)}
+        return called.in_order(wait.input)
 
     async def decide(
         self,
@@ -145,9 +144,9 @@ class Waits:
         """Keep an event for the runs that wait for it, now or later, and answer those that wait now. Return False if
         an event with this id was delivered before."""
         event = KeptEvent(
-            id=event_id,
+            id=clean(event_id),
             owner=owner,
-            name=name,
+            name=clean(name),
             target=event_target(owner, name, key),
             data=self._redactor.value(cleaned(data)),
             created_at=0,

@@ -7,5 +7,5 @@ free slot and the lane is idle, the same commit claims the run and the worker st
 are woken. `fork.py` copies the beginning of a log into a new thread.
 
 Guarantees: when the call returns, the run is durable and will be executed. A repeated idempotency key returns the
-first answer and queues nothing.
+first answer and queues nothing; if its run was deleted meanwhile, it raises Gone (`idempotency.py`).
 """

@@ -3,23 +3,25 @@
 Nothing is executed here. The call returns as soon as the run is queued; a worker claims it.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from runyard.base.clock import Clock
 from runyard.base.ids import is_id, new_id
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.conversations.thread import Thread
-from runyard.domain.events import ClientTool, Drafter, RunQueued
+from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
+from runyard.domain.push import Push
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Run, run_lane, thread_lane
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import Budget, RunOptions, Task, message_task
 from runyard.engine.intake.client_tools import checked_client_tools
 from runyard.engine.intake.content import NewPart, stored_content
+from runyard.engine.intake.idempotency import check_run_exists
+from runyard.engine.intake.lookups import checked_plan, has_no_name, request_of
 from runyard.engine.intake.redacted import options_as_stored, redacted_tool, task_as_stored
 from runyard.engine.intake.threads import ThreadIntake
 from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
@@ -37,13 +39,7 @@ if TYPE_CHECKING:
 
 GROUP_POSTS = 200
 
-
-def idempotency_key(owner: str, route: str, key: str | None, request: object) -> IdempotencyKey | None:
-    """Return a client's idempotency key, scoped to caller and route, with a digest of the request."""
-    if key is None:
-        return None
-    digest = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
-    return IdempotencyKey(f"{owner} {route}", key, digest)
+NewPush = Callable[[str], Push]  # makes the push of a run from the id of the run
 
 
 class Intake(ThreadIntake):
@@ -95,12 +91,14 @@ class Intake(ThreadIntake):
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
         external_id: str | None = None,
+        push: NewPush | None = None,
     ) -> Accepted:
         """Store a user's message and queue the run that answers it. Its agent may call the `client_tools`.
-        `while_running` says what happens if a run of the thread has not ended. With `parts`, they are the content."""
+        `while_running` says what happens if a run of the thread has not ended. With `parts`, they are the content.
+        `push` makes a push, which the same commit stores."""
         self._check_agent(agent)
-        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts)
-        return await self._accept(replace(post, external_id=external_id), while_running)
+        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts, push)
+        return await self._accept(replace(post, external_id=cleaned(external_id)), while_running)
 
     async def _message(
         self,
@@ -113,6 +111,7 @@ class Intake(ThreadIntake):
         client_tools: Sequence[ClientTool] = (),
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
+        push: NewPush | None = None,
     ) -> Post:
         tools = [redacted_tool(self._redactor, tool) for tool in checked_client_tools(client_tools)]
         content = await stored_content(self._store, self._redactor, owner, text, parts)
@@ -136,6 +135,7 @@ class Intake(ThreadIntake):
             key=key,
             most_queued=self._admission.queued_per_lane,
             files=content.files,
+            push=None if push is None else push(run_id),
         )
 
     async def post_by_name(
@@ -151,21 +151,17 @@ class Intake(ThreadIntake):
         options: RunOptions | None = None,
         parts: Sequence[NewPart] = (),
         external_id: str | None = None,
+        push: NewPush | None = None,
+        head: ThreadHead | None = None,
     ) -> Accepted:
-        """Store a message in the thread that its client calls `name`, and queue the run that answers it. The same
-        commit creates the thread if it does not exist. A thread without a name is found by its id."""
+        """Store a message in the thread that its client calls `name`, and queue its run. The same commit creates the
+        thread if it is new. A thread without a name is found by its id. `head`: what the caller read of the thread."""
         self._check_agent(agent)
-        new = Thread(id=new_id(), owner=owner, external_id=name, created_at=self._clock.now_ms())
-        thread = None if is_id(name) and await self._has_no_name(owner, name) else new
+        new = Thread(id=new_id(), owner=owner, external_id=clean(name), created_at=self._clock.now_ms())
+        thread = None if is_id(name) and await has_no_name(self._store, owner, name, head) else new
         thread_id = name if thread is None else thread.id
-        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts)
-        return await self._accept(replace(post, thread=thread, external_id=external_id), while_running)
-
-    async def _has_no_name(self, owner: str, thread_id: str) -> bool:
-        try:
-            return (await self._store.get_thread(owner, thread_id)).external_id is None
-        except NotFound:
-            return False
+        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts, push)
+        return await self._accept(replace(post, thread=thread, external_id=cleaned(external_id)), while_running)
 
     async def edit(
         self,
@@ -177,39 +173,55 @@ class Intake(ThreadIntake):
         key: IdempotencyKey | None = None,
         parts: Sequence[NewPart] = (),
         options: RunOptions | None = None,
+        push: NewPush | None = None,
     ) -> Accepted:
         """Replace the message that caused a run by another, in a new branch of the thread, and queue its run."""
         self._check_agent(agent)
         old = await self._store.get_run(owner, run_id)
         if old.thread_id is None:
             raise NotFound("The run belongs to no thread, so it has no message to edit.")
-        post = await self._message(owner, face, old.thread_id, text, agent, key, options=options, parts=parts)
-        return self._announce(await self._store.edit(owner, post, run_id))
+        post = await self._message(owner, face, old.thread_id, text, agent, key, (), options, parts, push)
+        return await self._announce(owner, await self._store.edit(owner, post, run_id))
 
-    async def record(
-        self, owner: str, face: str, thread_id: str, options: RunOptions, agent: str | None, replaced: str | None = None
+    async def start_in_thread(
+        self,
+        owner: str,
+        face: str,
+        thread_id: str,
+        agent: str | None,
+        options: RunOptions,
+        replaced: str | None = None,
+        *,
+        task: Task | None = None,
+        key: IdempotencyKey | None = None,
+        while_running: WhileRunning = "reject",
+        push: NewPush | None = None,
     ) -> Accepted:
-        """Queue a run that records the messages of `options` in a thread, after its last run or instead of the run
-        `replaced`. No agent is called. RunActive if a run of the thread has not ended."""
+        """Queue a run without a message in a thread, after its last run or instead of the run `replaced`. It performs
+        a task, or records the messages of `options` (`is_record`)."""
         self._check_agent(agent)
         self._admission.check(owner, "".join(str(each.get("content") or "") for each in options.earlier))
         asked = options_as_stored(self._redactor, options)
+        task = None if task is None else self.as_stored(task)
+        run_id = new_id()
         post = Post(
             owner=owner,
             face=face,
-            run_id=new_id(),
+            run_id=run_id,
             lane_key=thread_lane(thread_id),
             thread_id=thread_id,
             agent=agent,
             default_agent=self._default_agent,
-            queued=lambda agent: self._draft(RunQueued(agent, options=asked)),
+            queued=lambda agent: self._draft(RunQueued(agent, task=task, options=asked)),
             has_client_tools=True,
             created_at=self._clock.now_ms(),
+            key=key,
             most_queued=self._admission.queued_per_lane,
+            push=None if push is None else push(run_id),
         )
         if replaced is not None:
-            return self._announce(await self._store.edit(owner, post, replaced))
-        return await self._accept(post, "reject")
+            return await self._announce(owner, await self._store.edit(owner, post, replaced))
+        return await self._accept(post, while_running)
 
     async def start(
         self,
@@ -235,7 +247,7 @@ class Intake(ThreadIntake):
                 agent=agent,
                 default_agent=self._default_agent,
                 queued=lambda agent: self._draft(RunQueued(agent, task=task)),
-                external_id=external_id,
+                external_id=cleaned(external_id),
                 created_at=self._clock.now_ms(),
                 key=key,
             )
@@ -266,12 +278,7 @@ class Intake(ThreadIntake):
     ) -> Accepted:
         """Queue a run of this plan, or of the default plan. Raises Invalid if the agent is not a plan."""
         self._check_agent(plan)
-        if not self._plans:
-            raise Invalid("This server has no plan. Declare one with runyard.plan.")
-        if plan is not None and plan not in self._plans:
-            plans = ", ".join(self._plans)
-            raise Invalid(f"The agent {plan} is not a plan. Post it a message in a thread, or start one of: {plans}.")
-        return await self.start(owner, face, plan or self._plans[0], external_id, key)
+        return await self.start(owner, face, checked_plan(self._plans, plan), external_id, key)
 
     def as_stored(self, task: Task) -> Task:
         """Return the task as its run records it: with redacted inputs and labels."""
@@ -279,17 +286,17 @@ class Intake(ThreadIntake):
 
     async def _accept(self, post: Post, while_running: WhileRunning = "queue") -> Accepted:
         if while_running != "queue":
-            return self._announce(await self._post_while_running(post, while_running))
+            return await self._announce(post.owner, await self._post_while_running(post, while_running))
         result = await self._commit_in_group(post)
         if isinstance(result, RunyardError):
             raise result
-        return self._announce(result)
+        return await self._announce(post.owner, result)
 
     async def retry(self, owner: str, run_id: str, key: IdempotencyKey | None = None) -> Accepted:
         """Queue a new run with the message or task of a run that has ended."""
         self._admission.check(owner)
         old = await self._store.get_run(owner, run_id)
-        asked = await self._request_of(old)
+        asked = await request_of(self._store, old)
         tools, options, task = ([], None, None) if asked is None else (asked.client_tools, asked.options, asked.task)
         post = Post(
             owner=owner,
@@ -307,13 +314,7 @@ class Intake(ThreadIntake):
             key=key,
             most_queued=self._admission.queued_per_lane,
         )
-        return self._announce(await self._store.retry(owner, post, run_id))
-
-    async def _request_of(self, run: Run) -> RunQueued | None:
-        """Return the first event of a run, or None if it has nothing besides its message."""
-        is_plain = run.trigger_message_id is not None and not run.has_client_tools
-        first = [] if is_plain else await self._store.read(run.id, 0, 1)
-        return next((event.payload for event in first if isinstance(event.payload, RunQueued)), None)
+        return await self._announce(owner, await self._store.retry(owner, post, run_id))
 
     async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
         """Store all posts in one commit. It also claims runs that need not queue, as far as the worker has slots."""
@@ -322,21 +323,20 @@ class Intake(ThreadIntake):
         with self._worker.reserve_slots(len(posts)) as room:
             return await self._store.accept(posts, room)
 
-    def _announce(self, accepted: Accepted) -> Accepted:
+    async def _announce(self, owner: str, accepted: Accepted) -> Accepted:
         """Pass `run.queued` to followers, and the run to a worker."""
+        if accepted.repeated:
+            await check_run_exists(self._store, owner, accepted)
         if accepted.event is not None and not accepted.steered:
             self._tail.add(accepted.run_id, [accepted.event])
             if accepted.thread_id is not None:
-                self._wake_thread(accepted.thread_id)
+                self._tail.threads.wake(accepted.thread_id)
+                self._tell_thread(accepted.thread_id)
             if self._worker is not None and accepted.claim is not None:
                 self._worker.start_run(accepted.claim)
             else:
                 self._wake_workers()
         return accepted
-
-    def _wake_thread(self, thread_id: str) -> None:
-        self._tail.threads.wake(thread_id)
-        self._tell_thread(thread_id)
 
     @property
     def agents(self) -> Sequence[str]:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 from typing import Generic, TypeVar
 
+from runyard.errors import Unavailable
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -13,7 +15,8 @@ Result = TypeVar("Result")
 class Group(Generic[Item, Result]):
     """Call it with an item; it returns the item's result once the item is committed, or raises what the commit raised.
 
-    `commit` takes up to `most` items and returns one result for each. A caller that is cancelled loses its result, not
+    `commit` takes up to `most` items and returns one result for each. If it raises anything but Unavailable, it is
+    called again for each item, so that only the item at fault fails. A caller that is cancelled loses its result, not
     the commit."""
 
     def __init__(self, commit: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], most: int) -> None:
@@ -41,6 +44,10 @@ class Group(Generic[Item, Result]):
         try:
             results = await self._commit([item for item, _ in batch])
         except Exception as error:
+            if len(batch) > 1 and not isinstance(error, Unavailable):
+                for one in batch:
+                    await self._commit_batch([one])
+                return
             for _, future in batch:
                 if not future.done():
                     future.set_exception(error)

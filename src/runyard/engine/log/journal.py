@@ -19,7 +19,7 @@ from contextvars import Context
 from time import perf_counter
 from typing import cast
 
-from runyard.domain.events import Draft, place
+from runyard.domain.events import Draft, Event, place
 from runyard.domain.runs.append import Appended, Busy, Move, Outcome, Park, Part, Repeated
 from runyard.domain.runs.ledger import Ledger, LedgerMessage, Step
 from runyard.domain.runs.run import Run
@@ -237,6 +237,11 @@ class Journal:
 
     def open(self, run: Run) -> RunWriter:
         return RunWriter(self, run)
+
+    def first_event(self, run_id: str) -> Event | None:
+        """Return the first event of a run's log if it is in memory, as it is after this process queued the run."""
+        chunks = self._tail.read(run_id, 0)
+        return chunks[0].events[0] if chunks else None
 
     def offer(self, writer: RunWriter, events: int) -> None:
         """Include this writer in the next group, and start a commit task if one is needed."""

@@ -68,10 +68,10 @@ class Outbox:
 
     def add_committed(self, run_id: str, events: Sequence[Event]) -> None:
         """Publish these events, which this process has just committed."""
-        last = events[-1]
-        end = last.payload if last.type == "run.finished" else None
-        status = Status(end.status) if isinstance(end, RunFinished) else None
-        self._reported[run_id] = CursorAdvance(run_id, last.seq, state=None if status is None else state_of(status))
+        last, state = events[-1], None
+        if last.type == "run.finished" and isinstance(end := last.payload, RunFinished):
+            state = state_of(Status(end.status))
+        self._reported[run_id] = CursorAdvance(run_id, last.seq, state=state)
         if self._reported_at is None:
             self._reported_at = self._clock.monotonic()
         self._wakeup.set()

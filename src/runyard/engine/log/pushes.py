@@ -101,10 +101,14 @@ class Pushes:
     async def put(self, push: Push, *, at_end: bool) -> Push:
         """Store a push. With `at_end` it gets later events only."""
         found = await self._store.put_push(push, MOST_PER_RUN, at_end=at_end)
-        self._has_live = True
-        self._moved.add(push.run_id)
-        self._wakeup.set()
+        self.add_stored(push.run_id)
         return found
+
+    def add_stored(self, run_id: str) -> None:
+        """Deliver soon what a run has for a push that was just stored."""
+        self._has_live = True
+        self._moved.add(run_id)
+        self._wakeup.set()
 
     async def all(self, run_id: str) -> Sequence[Push]:
         return await self._store.list_pushes(run_id)

@@ -12,7 +12,7 @@ A fold reads pages of `READ_EVENTS` events and lets other tasks run in between.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
@@ -131,6 +131,20 @@ class Snapshots:
         [folded] = await self.folded(run, [STATE], upto)
         state: State = folded.fold.state
         return state
+
+    async def states(self, runs: Sequence[Run]) -> AsyncIterator[State]:
+        """Yield what `state` returns for each of these runs. Logs without snapshots are read together; a long log is
+        read when it is its turn."""
+        short = [run.id for run in runs if run.last_seq < AT_END]
+        logs = await self._store.read_logs(short, AT_END - 1) if short else {}
+        for run in runs:
+            if run.last_seq >= AT_END:
+                yield await self.state(run)
+                continue
+            folding = STATE.begin(run)
+            for event in logs.get(run.id, ())[: run.last_seq]:
+                folding.take(event)
+            yield folding.state
 
     async def folded(self, run: Run, kinds: Sequence[FoldKind[Any]], upto: int | None = None) -> list[FoldedLog[Any]]:
         """Fold a run's log in several ways at once, and save snapshots in the background where that is worth it."""

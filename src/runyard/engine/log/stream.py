@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import Enum
 
+from runyard.engine.log.idle_timer import IdleTimer
 from runyard.engine.log.publications import Publications
-from runyard.engine.log.tail import Chunk, Tail
+from runyard.engine.log.tail import Chunk, Tail, size_of
 from runyard.engine.log.wakeups import Wakeups
 from runyard.errors import RunyardError, Unavailable
 from runyard.store import Store
@@ -41,39 +42,6 @@ class Pause(Enum):
 
 
 Push = Callable[[list[Chunk]], bool | None]
-
-
-class IdleTimer:
-    """Sets an event when a follower has waited too long. One timer serves many waits: when it fires, it checks
-    whether the latest wait is over, and is set again otherwise."""
-
-    def __init__(self, wakeup: asyncio.Event) -> None:
-        self._wakeup = wakeup
-        self._loop = asyncio.get_running_loop()
-        self._until = 0.0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float) -> None:
-        self._until = self._loop.time() + seconds
-        if self._timer is None or self._timer.when() > self._until:
-            self.cancel()
-            self._timer = self._loop.call_at(self._until, self._fire)
-
-    @property
-    def has_expired(self) -> bool:
-        return self._loop.time() >= self._until
-
-    def _fire(self) -> None:
-        self._timer = None
-        if self.has_expired:
-            self._wakeup.set()
-        else:
-            self._timer = self._loop.call_at(self._until, self._fire)
-
-    def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 class Follower:
@@ -127,16 +95,27 @@ class Follower:
                     return []
         return pause
 
-    def _new_events(self) -> None:
-        """Push the events after the cursor if `next` waits for them; otherwise make `next` look."""
-        if not (self._is_waiting and self._push_new()):
-            self._wakeup.set()
+    def _new_events(self) -> bool:
+        """Push the events after the cursor if `next` waits for them; otherwise make `next` look.
 
-    def _push_new(self) -> bool:
-        if self._push is None or self._wakeup.is_set() or self._pause() is not None:
+        Return whether the last events of the log are left: `next` gets them when all followers have the others."""
+        chunks = self._pushable() if self._is_waiting else []
+        is_end_left = bool(chunks) and chunks[-1].is_last
+        if not self._push_all(chunks[:-1] if is_end_left else chunks):
+            self._wakeup.set()
             return False
+        return is_end_left
+
+    def _pushable(self) -> list[Chunk]:
+        """Return the chunks after the cursor if they may be pushed now."""
+        if self._push is None or self._wakeup.is_set() or self._pause() is not None:
+            return []
         chunks = self._streams.tail.read(self._run_id, self._cursor)
-        if not chunks or chunks[-1].is_last or sum(chunk.size for chunk in chunks) >= BATCH_BYTES:
+        return chunks if chunks and size_of(chunks) < BATCH_BYTES else []
+
+    def _push_all(self, chunks: list[Chunk]) -> bool:
+        """Push chunks and move the cursor behind them. Return whether there were any, and the client took them."""
+        if not chunks or self._push is None:
             return False
         try:
             got_bytes = self._push(chunks)

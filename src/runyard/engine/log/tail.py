@@ -8,6 +8,7 @@ write to the same logs, so it answers only if it has every event after the reade
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Protocol
 
 from runyard.domain.events import TERMINAL, Event
@@ -16,6 +17,10 @@ from runyard.engine.log.wakeups import Wakeups
 
 BUDGET = 64 * 1024 * 1024
 OVERHEAD = 400  # bytes of memory that an event takes in addition to its data
+
+_data = attrgetter("data")
+_first = attrgetter("first")
+_size = attrgetter("size")
 
 
 class Chunk:
@@ -27,7 +32,7 @@ class Chunk:
         self.events = events
         self.first = events[0].seq
         self.last = events[-1].seq
-        self.size = sum(len(event.data) for event in events) + OVERHEAD * len(events)
+        self.size = sum(map(len, map(_data, events))) + OVERHEAD * len(events)
         self.frames: dict[str, bytes] = {}
 
     @property
@@ -39,6 +44,11 @@ class Chunk:
 
     def upto(self, seq: int) -> "Chunk":
         return self if seq >= self.last else Chunk(self.events[: seq - self.first + 1])
+
+
+def size_of(chunks: Sequence[Chunk]) -> int:
+    """Return the bytes of memory that chunks take."""
+    return sum(map(_size, chunks))
 
 
 class CommitListener(Protocol):
@@ -82,7 +92,7 @@ class Tail:
 
     def forget(self, run_id: str) -> None:
         """Drop the events of a run from memory."""
-        self._size -= sum(chunk.size for chunk in self._runs.pop(run_id, ()))
+        self._size -= size_of(self._runs.pop(run_id, ()))
 
     def read(self, run_id: str, after: int) -> list[Chunk] | None:
         """Return the chunks that follow `after` without a gap, [] if there are none yet, or None if the reader has to
@@ -90,10 +100,13 @@ class Tail:
         chunks = self._runs.get(run_id)
         if not chunks or after + 1 < chunks[0].first:
             return None
-        if after >= chunks[-1].last:
-            behind = self._known.get(run_id, 0) > chunks[-1].last
-            return None if behind or chunks[-1].is_last else []
-        at = bisect_right(chunks, after + 1, key=lambda chunk: chunk.first) - 1
+        newest = chunks[-1]
+        if newest.first == after + 1:  # the reader has all other chunks, as most readers of a live run have
+            return [newest]
+        if after >= newest.last:
+            behind = self._known.get(run_id, 0) > newest.last
+            return None if behind or newest.is_last else []
+        at = bisect_right(chunks, after + 1, key=_first) - 1
         return [chunks[at].after(after), *chunks[at + 1 :]]
 
     def last_seq(self, run_id: str) -> int:

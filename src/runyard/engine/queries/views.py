@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runyard.base.clock import Clock, SystemClock
 from runyard.base.ids import is_id, made_at
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import RunOutput, clean
 from runyard.domain.runs.run import Run, Status
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.state.run_state import State
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
@@ -72,10 +74,15 @@ class Views:
 
     async def named_thread(self, owner: str, name: str) -> Thread:
         """Return a thread by the name that its client gave it, or by its id."""
-        try:
-            return await self._store.get_named_thread(owner, clean(name))
-        except NotFound:
-            return await self.thread(owner, name)
+        return await self._store.get_named_thread(owner, clean(name))
+
+    async def thread_head(self, owner: str, name: str) -> ThreadHead:
+        """Return the thread that `named_thread` returns, with its last run, or an empty head if there is none. Raises
+        Gone if the retention policy deleted the run."""
+        head = await self._store.get_thread_head(owner, clean(name))
+        if head.thread is not None and head.run is None and head.thread.head_run_id is not None:
+            return replace(head, run=await self.run(owner, head.thread.head_run_id))
+        return head
 
     async def threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         return await self._store.list_threads(owner, checked_cursor(before), limit)

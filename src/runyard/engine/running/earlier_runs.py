@@ -1,6 +1,7 @@
 """The conversations of the runs that a run descends from, as context for its model.
 
-They are read from the logs of the ancestors along `parent_id`, one at a time, so that the caller can stop early.
+They are read from the logs of the ancestors along `parent_id`, `TOGETHER` runs at a time, so that the caller can stop
+early. The runs of such a group, their short logs and their messages are one read each, however many they are.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -11,6 +12,7 @@ import msgspec
 
 from runyard.agents.execution import ForkedCopy
 from runyard.domain.content.parts import model_content
+from runyard.domain.conversations.thread import Message
 from runyard.domain.runs.endings import FORKED
 from runyard.domain.runs.run import Run, Status
 from runyard.domain.state.conversation import messages
@@ -20,6 +22,7 @@ from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
 from runyard.store import Store
 
+TOGETHER = 20  # ancestors
 MOST_RUNS = 1000  # that are read back if there is no summary; older ones are left out
 
 _json = msgspec.json.Encoder().encode
@@ -34,29 +37,18 @@ async def earlier_conversations(
     store: Store, snapshots: Snapshots, run: Run, limit: int, most: int | None = None
 ) -> AsyncIterator[list[dict[str, Any]]]:
     """Yield the conversations of up to `limit` ancestors, newest first, of about `most` characters in total."""
-    parent = run.parent_id
-    if parent is None:
-        return
-    history = await store.history(run.id, limit)
-    contents = {message.id: model_content(message.text, message.parts) for message in history}
-    for _ in range(limit):
-        try:
-            ancestor = await store.get_run(run.owner, parent)
-        except NotFound:
-            return  # deleted meanwhile, and its ancestors with it
-        conversation = messages(await snapshots.state(ancestor), contents.get(ancestor.trigger_message_id or ""))
+    async for state, message in _ancestors(store, snapshots, run, limit):
+        question = None if message is None else model_content(message.text, message.parts)
+        conversation = messages(state, question)
         if most is not None:
             most -= len(_json(conversation))
             if most < 0:
                 return
         yield conversation
-        if ancestor.parent_id is None:
-            return
-        parent = ancestor.parent_id
 
 
 async def runs_since_summary(
-    store: Store, snapshots: Snapshots, run: Run, known: Summary | None, limit: int, most: int | None = None
+    store: Store, snapshots: Snapshots, run: Run, known: Summary | None, most: int | None = None
 ) -> Memory:
     """Return the newest summary on the branch of a run, and the ancestors that it does not cover.
 
@@ -64,25 +56,36 @@ async def runs_since_summary(
     that the run itself made. Ancestors beyond `most` characters are marked."""
     summary, until = (None, MOST_RUNS) if known is None else (known.text, known.back)
     runs: list[EarlierRun] = []
-    parent = run.parent_id
-    texts = {} if parent is None else {message.id: message.text for message in await store.history(run.id, limit)}
     back = 1
-    while parent is not None and back < until:
-        try:
-            ancestor = await store.get_run(run.owner, parent)
-        except NotFound:
-            break  # deleted meanwhile, and its ancestors with it
-        state, skipped = await snapshots.state(ancestor), 0
+    async for state, message in _ancestors(store, snapshots, run, MOST_RUNS - 1):
+        if back >= until:
+            break
+        skipped = 0
         if summary is None and (found := last_summary(state)) is not None:
             summary, until, skipped = found.text, back + max(1, found.back), found.messages
-        question = await _question(store, ancestor, texts)
-        conversation = messages(state, question)[skipped:]
+        conversation = messages(state, None if message is None else message.text)[skipped:]
         if most is not None:
             most -= len(_json(conversation))
         runs.append(EarlierRun(back, conversation, most is not None and most < 0))
-        parent = ancestor.parent_id
         back += 1
     return Memory(summary, runs)
+
+
+async def _ancestors(
+    store: Store, snapshots: Snapshots, run: Run, limit: int
+) -> AsyncIterator[tuple[State, Message | None]]:
+    """Yield the states of up to `limit` ancestors with the messages that caused them, newest first."""
+    while limit > 0 and run.parent_id is not None:
+        group = await store.ancestors(run.id, min(limit, TOGETHER))
+        if not group:
+            return  # deleted meanwhile
+        causes = [each.trigger_message_id for each in group]
+        said = await store.get_messages([cause for cause in causes if cause is not None])
+        at = 0
+        async for state in snapshots.states(group):
+            yield state, said.get(causes[at] or "")
+            at += 1
+        run, limit = group[-1], limit - len(group)
 
 
 async def forked_copy(store: Store, snapshots: Snapshots, run: Run) -> ForkedCopy | None:
@@ -110,11 +113,3 @@ async def _copied_state(snapshots: Snapshots, run: Run, earlier: Run) -> State |
         return None
     state = await snapshots.state(earlier)
     return state if state.canceled == FORKED else None
-
-
-async def _question(store: Store, run: Run, known: dict[str, str]) -> str | None:
-    message_id = run.trigger_message_id
-    if message_id is None or message_id in known:
-        return known.get(message_id or "")
-    found = (await store.get_messages([message_id])).get(message_id)
-    return None if found is None else found.text

@@ -78,8 +78,8 @@ class RunHandle:
         self.first_token_ms = claim.run.first_token_ms
         self.tells_tool_errors = services.limits.tells_tool_errors
         self.most_answer_bytes = services.most_answer_bytes
-        self.redactor = services.redactor if services.redactor.is_on else None
-        self._redacting = None if self.redactor is None else EventRedactor(self.redactor)
+        self.redactor = services.redactor
+        self._redacting = EventRedactor(self.redactor) if self.redactor.is_on else None
         self._trace = trace
         self._steps_with_messages: set[str] = set()
         self._ledger_recorder = LedgerRecorder(claim.run.id, len(state.messages)) if claim.run.in_mailbox else None
@@ -244,9 +244,9 @@ class RunHandle:
     async def forked_copy(self) -> ForkedCopy | None:
         return await forked_copy(self._services.store, self._services.snapshots, self.run)
 
-    async def memory(self, known: Summary | None, limit: int) -> Memory:
+    async def memory(self, known: Summary | None) -> Memory:
         services = self._services
-        return await runs_since_summary(services.store, services.snapshots, self.run, known, limit, self._history_chars)
+        return await runs_since_summary(services.store, services.snapshots, self.run, known, self._history_chars)
 
     @property
     def _history_chars(self) -> int | None:

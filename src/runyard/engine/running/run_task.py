@@ -31,6 +31,7 @@ from runyard.domain.runs.append import Finish, Park, Release
 from runyard.domain.runs.endings import end_events
 from runyard.domain.runs.run import Run, Status, StopReason
 from runyard.domain.state.run_state import State
+from runyard.engine.log.snapshots import STATE
 from runyard.engine.running.agent_task import TookTooLong, error_of, may_continue, run_agent
 from runyard.engine.running.claim_outcome import ENDINGS, ClaimOutcome
 from runyard.engine.running.database_wait import DatabaseAway
@@ -194,12 +195,17 @@ class RunTask:
         await self._conclude(agent, runner)
 
     async def _fold_log(self) -> State:
-        """Fold the log so far. The first event of a run that a message caused adds nothing, so the log of a run that
-        was not begun is not read. Raises Unreadable."""
+        """Fold the log so far. The log of a run that was not begun has one event, which is not read if it adds nothing,
+        as that of a plain message, or is in memory. Raises Unreadable."""
         if isinstance(self._claim.problem, Unreadable):
             raise self._claim.problem
-        if self._run.last_seq <= 1 and self._run.trigger_message_id is not None and not self._run.has_client_tools:
-            return State(agent=self._run.agent)
+        if self._run.last_seq <= 1:
+            if self._run.trigger_message_id is not None and not self._run.has_client_tools:
+                return State(agent=self._run.agent)
+            if (queued := self._services.journal.first_event(self._run.id)) is not None:
+                folding = STATE.begin(self._run)
+                folding.take(queued)
+                return folding.state
         return await self._services.snapshots.state(self._run)
 
     async def _conclude(self, agent: Agent, runner: "asyncio.Task[Output | None]") -> None:

@@ -10,7 +10,6 @@ from runyard.stores.memory.content.checkpoints import Checkpoints
 from runyard.stores.memory.content.documents import Documents
 from runyard.stores.memory.conversations.messages import Messages
 from runyard.stores.memory.log.log import Log
-from runyard.stores.memory.log.pushes import Pushes
 from runyard.stores.memory.log.snapshots import Snapshots
 from runyard.stores.memory.queue.steering import Steering
 from runyard.stores.memory.runs.waits import Waits
@@ -21,7 +20,7 @@ from runyard.stores.memory.upkeep.retention import Retention
 
 
 class MemoryStore(
-    Messages, Steering, Waits, Log, Overviews, Retention, Checkpoints, Snapshots, Pushes, Documents, ApiKeys, RateLimits
+    Messages, Steering, Waits, Log, Overviews, Retention, Checkpoints, Snapshots, Documents, ApiKeys, RateLimits
 ):
     async def open(self) -> None:
         pass

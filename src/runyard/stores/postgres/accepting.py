@@ -92,5 +92,5 @@ def _is_plain(post: Post) -> bool:
         return False
     if (message.thread_id, message.run_id, message.created_at) != (post.thread_id, post.run_id, post.created_at):
         return False
-    more = post.thread, post.external_id, post.key, post.after_run, post.parent_run_id
+    more = post.thread, post.external_id, post.key, post.after_run, post.parent_run_id, post.push
     return not any(more) and not post.files and post.depth == 0 and not is_dated(intake.new_run(post, "", 0, None))

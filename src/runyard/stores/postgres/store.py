@@ -58,13 +58,13 @@ def one_statement(writes: tuple[str, ...]) -> str:
 
 async def _repeatedly(attempt: Callable[[], Awaitable[T]]) -> T:
     """Retry after a deadlock or a serialization failure, or if another process inserted the same name first."""
-    for _ in range(TRIES):
+    for left in reversed(range(TRIES)):
         try:
             return await attempt()
         except _AGAIN:
             pass
         except asyncpg.UniqueViolationError as error:
-            if error.constraint_name not in NAMED:
+            if error.constraint_name not in NAMED or not left:
                 raise
     raise Unavailable("The database is too busy. Try again.")
 

@@ -18,6 +18,7 @@ class ConversationOperations(FullText):
     change_thread = transaction("other", threads.change)
     get_thread = query(threads.get)
     get_named_thread = query(threads.get_named)
+    get_thread_head = query(threads.get_head)
     fork_thread = transaction("other", threads.fork)
     list_threads = query(threads.list_page)
     list_active_threads = query(threads.list_active)

@@ -48,6 +48,7 @@ class LogOperations(Transactions):
         return [outcomes[n] for n in range(len(parts))]
 
     read = query(log.read)
+    read_logs = query(log.read_logs)
     heads = query(log.heads)
     unpublished = query(outbox.unpublished)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from runyard.errors import QueueFull, RunyardError
+from runyard.errors import QueueFull, RunyardError, WriteRefused
 from runyard.store import Accepted, Post, Room
 from runyard.stores.operations import Transactions, query, statement, transaction
 from runyard.stores.transactions.content import files
 from runyard.stores.transactions.queue import claims, control, intake, steering
+
+TRIES = 4  # of posts that create their threads, while other transactions delete these
 
 
 class QueueOperations(Transactions):
@@ -22,13 +24,18 @@ class QueueOperations(Transactions):
     async def _accept_by_script(self, posts: Sequence[Post], room: Room | None) -> Sequence[Accepted | RunyardError]:
         results: dict[int, Accepted | RunyardError] = {}
         left = list(range(len(posts)))
+        tries = TRIES
         while left:
             try:
                 accepted = await self._write("intake", intake.accept, [posts[n] for n in left], room)
             except intake.ThreadsMissing as missing:
                 lost = [left[n] for n in missing.posts if posts[left[n]].thread is None]
                 results |= {n: intake.not_found() for n in lost}
-                left = [n for n in left if n not in lost]  # a post that creates its thread creates a deleted one again
+                if not lost:  # a post that creates its thread creates a deleted one again
+                    tries -= 1
+                    lost = [] if tries else [left[n] for n in missing.posts]
+                    results |= {n: WriteRefused("The thread of this message could not be created.") for n in lost}
+                left = [n for n in left if n not in lost]
             except files.FilesMissing as missing:
                 lost = [n for n in left if posts[n].run_id in missing.runs]
                 results |= {n: files.not_found() for n in lost}

@@ -12,6 +12,7 @@ class RunOperations(Transactions):
     get_run = query(runs.get)
     get_named_run = query(runs.get_named)
     get_runs = query(runs.get_many)
+    ancestors = query(runs.ancestors)
     list_runs = query(runs.list_page)
     list_ended_runs = query(runs.list_ended)
     put_feedback = statement("other", runs.put_feedback)

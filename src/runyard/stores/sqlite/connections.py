@@ -11,16 +11,17 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from runyard.base.clock import Clock
 from runyard.errors import DiskFull, Unavailable
 
 READERS = 4
+Synchronous = Literal["full", "normal"]  # with `normal` a power cut may lose the newest commits
 R = TypeVar("R")
 
 
-def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
+def connect(path: Path, clock: Clock, read_only: bool, synchronous: Synchronous = "full") -> sqlite3.Connection:
     mode = "?mode=ro" if read_only else ""
     connection = sqlite3.connect(f"file:{path}{mode}", uri=True, isolation_level=None, check_same_thread=False)
     connection.row_factory = sqlite3.Row
@@ -29,7 +30,7 @@ def connect(path: Path, clock: Clock, read_only: bool) -> sqlite3.Connection:
     connection.execute("pragma busy_timeout = 5000")
     if not read_only:
         connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = full")
+        connection.execute(f"pragma synchronous = {synchronous}")
         connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma foreign_keys = on")
     return connection
@@ -107,10 +108,9 @@ class Writer:
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
-            failure = (
-                DiskFull() if _is_full(error) else Unavailable(f"SQLite could not commit ({type(error).__name__}).")
-            )
-            return [(job.future, None, failure) for job in jobs]
+            if isinstance(error, sqlite3.IntegrityError) and len(jobs) > 1:  # a constraint that is checked at the end
+                return [done for job in jobs for done in self._commit([job])]
+            return [(job.future, None, _failed_commit(error)) for job in jobs]
         return done
 
     def _attempt(self, job: _Job) -> Done:
@@ -127,18 +127,29 @@ class Writer:
         return job.future, result, None
 
 
+def _failed_commit(error: sqlite3.Error) -> BaseException:
+    """Return the error that each job of a failed commit gets."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return error
+    return DiskFull() if _is_full(error) else Unavailable(f"SQLite could not commit ({type(error).__name__}).")
+
+
 def translated(error: BaseException) -> BaseException:
-    """Return Unavailable for errors of the file, which may pass. Violations of the schema are bugs and stay
-    unchanged."""
+    """Return Unavailable for errors of the file, which may pass. Violations of the schema and statements that SQLite
+    does not understand are bugs and stay unchanged."""
     if _is_full(error):
         return DiskFull()
-    if isinstance(error, sqlite3.OperationalError):
+    if isinstance(error, sqlite3.OperationalError) and _code(error) != sqlite3.SQLITE_ERROR:
         return Unavailable("SQLite could not run a statement.")
     return error
 
 
 def _is_full(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_FULL
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _settle(done: Sequence[Done]) -> None:

@@ -1,9 +1,9 @@
 """The store on SQLite: one process, one file, one writer.
 
 A thread owns the only read-write connection and commits all waiting scripts together, each in a savepoint, so that a
-script that fails undoes only itself. Commits are `synchronous=FULL`: committed data survives a power cut. Reads use
-short snapshots on read-only connections. A lock file keeps a second process out, because two writers of one file are
-not safe with every SQLite version in use.
+script that fails undoes only itself. Commits are `synchronous=FULL`, so committed data survives a power cut; with
+`NORMAL` the newest commits may not. Reads use short snapshots on read-only connections. A lock file keeps a second
+process out, because two writers of one file are not safe with every SQLite version in use.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from runyard.stores import rows as _rows
 from runyard.stores.full_disk import FullDisk
 from runyard.stores.operations import P, Purpose, Script, T
 from runyard.stores.sql_store import SqlStore, WrittenPart
-from runyard.stores.sqlite.connections import Readers, Writer, connect, translated
+from runyard.stores.sqlite.connections import Readers, Synchronous, Writer, connect, translated
 from runyard.stores.sqlite.files import DatabaseLock, make_database
 from runyard.stores.transactions.tx import Tx, Write
 
@@ -116,10 +116,13 @@ async def _publish(tx: Tx, marks: Sequence[CursorAdvance]) -> None:
 
 
 class SqliteStore(SqlStore):
-    def __init__(self, path: Path, clock: Clock, ring: "KeyRing | None" = None) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, ring: "KeyRing | None" = None, *, synchronous: Synchronous = "full"
+    ) -> None:
         self._path = path.resolve()  # the lock file is beside the database, not beside a link to it
         self._clock = clock
         self._ring = ring
+        self._synchronous = synchronous
         self._full_disk = FullDisk(clock)
         self._lock: DatabaseLock | None = None
         self._writer: Writer | None = None
@@ -133,7 +136,7 @@ class SqliteStore(SqlStore):
         except sqlite3.DatabaseError:
             self._lock.close()
             raise StartupError(f"{self._path} is not an SQLite database.") from None
-        self._writer = Writer(connect(self._path, self._clock, read_only=False))
+        self._writer = Writer(connect(self._path, self._clock, read_only=False, synchronous=self._synchronous))
         self._readers = Readers(lambda: connect(self._path, self._clock, read_only=True))
         try:
             await keys_in_use.check(self, self._ring)
@@ -215,7 +218,8 @@ class SqliteStore(SqlStore):
             try:
                 return _straight_through(script(SqliteTx(connection), *args, **kwargs))
             except sqlite3.OperationalError as error:
-                raise translated(error) from error
+                shown = translated(error)
+                raise shown from (None if shown is error else error)
 
         return await self._readers.submit(job)
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from runyard.domain.conversations.search import has_words
 from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.run import Run, thread_lane
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.errors import Conflict, NotFound, RunActive, TooMany
 from runyard.store import Excerpt, IdempotencyKey, Removal
 from runyard.stores.memory.conversations.channels import Conversations
@@ -43,10 +44,21 @@ class Threads(Runs, Conversations):
         return thread
 
     async def get_named_thread(self, owner: str, external_id: str) -> Thread:
+        thread = self._find(owner, external_id)
+        if thread is None:
+            raise NotFound
+        return thread
+
+    async def get_thread_head(self, owner: str, external_id: str) -> ThreadHead:
+        thread = self._find(owner, external_id)
+        return ThreadHead(thread, None if thread is None else self._runs.get(thread.head_run_id or ""))
+
+    def _find(self, owner: str, external_id: str) -> Thread | None:
         for thread in self._threads.values():
             if (thread.owner, thread.external_id) == (owner, external_id):
                 return thread
-        raise NotFound
+        found = self._threads.get(external_id)
+        return found if found is not None and (found.owner, found.kind) == (owner, "chat") else None
 
     async def fork_thread(
         self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None

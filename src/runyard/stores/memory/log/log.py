@@ -67,6 +67,10 @@ class Log(Transitions):
     async def read(self, run_id: str, after: int, limit: int) -> Sequence[Event]:
         return [event for event in self._events.get(run_id, ()) if event.seq > after][:limit]
 
+    async def read_logs(self, run_ids: Sequence[str], upto: int) -> Mapping[str, Sequence[Event]]:
+        logs = {run_id: self._events.get(run_id, [])[:upto] for run_id in run_ids}
+        return {run_id: events for run_id, events in logs.items() if events}
+
     async def heads(self, run_ids: Sequence[str]) -> Mapping[str, Head]:
         return {run_id: self._head(self._runs[run_id]) for run_id in run_ids if run_id in self._runs}
 

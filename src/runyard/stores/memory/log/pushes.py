@@ -12,6 +12,9 @@ from runyard.stores.transactions.log.pushes import MOST
 
 class Pushes(Rows):
     async def put_push(self, push: Push, most: int, *, at_end: bool) -> Push:
+        return self._store_push(push, most, at_end=at_end)
+
+    def _store_push(self, push: Push, most: int, *, at_end: bool) -> Push:
         if push.run_id not in self._runs:
             raise NotFound("There is no run with that id.")
         run, kept = self._runs[push.run_id], self._pushes.setdefault(push.run_id, {})

@@ -10,11 +10,12 @@ from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import Conflict, KeyReused, NotFound, QueueFull, RunActive, RunyardError
 from runyard.store import Accepted, Post, Room
 from runyard.stores.memory.content.files import Files
+from runyard.stores.memory.log.pushes import Pushes
 from runyard.stores.memory.queue.claims import Claims
 from runyard.stores.memory.tables.lane import Lane
 
 
-class Intake(Claims, Files):
+class Intake(Claims, Files, Pushes):
     async def accept(self, posts: Sequence[Post], room: Room | None = None) -> Sequence[Accepted | RunyardError]:
         places = room.places if room is not None and self._is_alive(room.worker_id) else 0
         results: list[Accepted | RunyardError] = []
@@ -174,4 +175,6 @@ class Intake(Claims, Files):
         self._outbox.open(run.id)
         self._write(run, [first])
         self._keys.remember(post.key, run.id, self._now())
+        if post.push is not None:
+            self._store_push(post.push, 1, at_end=False)
         return Accepted(run.id, self._events[run.id][0], thread_id=run.thread_id)

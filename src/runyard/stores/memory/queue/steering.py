@@ -30,7 +30,7 @@ class Steering(Intake, Control):
         self._use_files(post)
         self._messages[post.message.id] = replace(post.message, run_id=run.id)
         first = post.queued(run.agent)
-        planned = replace(post, agent=run.agent, queued=lambda agent: first)
+        planned = replace(post, agent=run.agent, queued=lambda agent: first, push=None)
         self._steered[post.message.id] = SteeredMessage(run.id, planned, "new")
         self._keys.remember(post.key, post.run_id, self._now())
         self._outbox.reopen(run.id)

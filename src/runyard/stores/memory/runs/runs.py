@@ -37,6 +37,13 @@ class Runs(Rows):
         found = {each: self._runs[each] for each in run_ids if each in self._runs}
         return {each: run for each, run in found.items() if run.owner == owner}
 
+    async def ancestors(self, run_id: str, limit: int) -> Sequence[Run]:
+        found: list[Run] = []
+        run = self._runs.get(run_id)
+        while run is not None and (run := self._runs.get(run.parent_id or "")) is not None and len(found) < limit:
+            found.append(run)
+        return found
+
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))
         return page((run for run in fitting if run.owner == owner), before, limit)

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from runyard.base.ids import is_id
 from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.publication import is_dated
 from runyard.domain.runs.run import thread_lane
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.errors import Conflict, NotFound, RunActive, TooMany
 from runyard.store import Excerpt, IdempotencyKey
 from runyard.stores import rows as _rows
@@ -86,9 +88,24 @@ async def get(tx: Tx, owner: str, thread_id: str) -> Thread:
 
 
 async def get_named(tx: Tx, owner: str, external_id: str) -> Thread:
-    for row in await tx.rows(tx.q.get_named_thread, owner, external_id):
-        return _rows.thread(row)
-    raise NotFound("There is no thread with that id.")
+    thread = await _find(tx, owner, external_id)
+    if thread is None:
+        raise NotFound("There is no thread with that id.")
+    return thread
+
+
+async def get_head(tx: Tx, owner: str, external_id: str) -> ThreadHead:
+    thread = await _find(tx, owner, external_id)
+    if thread is None or thread.head_run_id is None:
+        return ThreadHead(thread)
+    rows = await tx.rows(tx.q.get_run, owner, thread.head_run_id)
+    return ThreadHead(thread, _rows.run(rows[0]) if rows else None)
+
+
+async def _find(tx: Tx, owner: str, external_id: str) -> Thread | None:
+    known_id = external_id if is_id(external_id) else None
+    found = [_rows.thread(row) for row in await tx.rows(tx.q.get_named_thread, owner, external_id, known_id)]
+    return min(found, key=lambda thread: thread.external_id != external_id, default=None)
 
 
 async def list_page(tx: Tx, owner: str, before: str | None, limit: int) -> Sequence[Thread]:

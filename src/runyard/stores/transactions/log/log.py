@@ -123,6 +123,14 @@ async def read(tx: Tx, run_id: str, after: int, limit: int) -> Sequence[Event]:
     return [_rows.event(run_id, row) for row in await tx.rows(tx.q.read_events, run_id, after, limit)]
 
 
+async def read_logs(tx: Tx, run_ids: Sequence[str], upto: int) -> Mapping[str, Sequence[Event]]:
+    logs: dict[str, list[Event]] = {}
+    for row in await tx.rows(tx.q.read_logs, list(run_ids), upto):
+        run_id = str(row["run_id"])
+        logs.setdefault(run_id, []).append(_rows.event(run_id, row))
+    return logs
+
+
 async def heads(tx: Tx, run_ids: Sequence[str]) -> Mapping[str, Head]:
     rows = await tx.rows(tx.q.heads, list(run_ids))
     return {str(row["id"]): _head(row) for row in rows}

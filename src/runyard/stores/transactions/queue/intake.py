@@ -4,9 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from runyard.base.ids import made_at
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import Draft, place
+from runyard.domain.push import Push
 from runyard.domain.runs.branch import affected
 from runyard.domain.runs.lane import Lane, claimed, replace
 from runyard.domain.runs.publication import is_dated
@@ -251,6 +254,7 @@ class Write:
         self._events: list[tuple[Any, ...]] = []
         self._messages: list[Message] = []
         self._with_files: list[Post] = []
+        self._pushes: list[Push] = []
         self.heads: list[tuple[Any, ...]] = []
 
     def run(self, post: Post, agent: str, parent: str | None, retried: Run | None) -> Accepted:
@@ -266,6 +270,8 @@ class Write:
             self._messages.append(post.message)
         if post.files and (retried is None or post.message is None):
             self._with_files.append(post)
+        if post.push is not None:
+            self._pushes.append(post.push)
         first = place(post.run_id, 1, [draft])[0]
         return Accepted(post.run_id, first, claim=claim, thread_id=run.thread_id)
 
@@ -297,6 +303,8 @@ class Write:
             *more,
         )
         await files.use_in_posts(tx, self._with_files)
+        for push in self._pushes:
+            await tx.rows(tx.q.put_push, push.run_id, push.id, push.kind, msgspec.json.encode(push.data), False)
 
 
 async def forget_keys(tx: Tx, older_than_ms: int) -> None:

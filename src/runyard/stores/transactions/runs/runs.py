@@ -29,6 +29,10 @@ async def get_many(tx: Tx, owner: str, run_ids: Sequence[str]) -> Mapping[str, R
     return {run.id: run for run in found}
 
 
+async def ancestors(tx: Tx, run_id: str, limit: int) -> Sequence[Run]:
+    return [_rows.run(row) for row in await tx.rows(tx.q.ancestors, run_id, limit)]
+
+
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
     params = owner, before, where.get("agent"), where.get("thread_id"), limit
     status, error = where.get("status"), where.get("error_code")

@@ -19,8 +19,10 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 update threads set metadata = $3 where owner = $1 and id = $2 and kind = 'chat' returning {thread};
 
 -- name: get_named_thread
--- One thread of an owner by its external id.
-select {thread} from threads where owner = $1 and external_id = $2;
+-- The thread of an owner with an external id, and the chat with an id.
+select {thread} from threads where owner = $1 and external_id = $2
+union all
+select {thread} from threads where owner = $1 and id = $3::uuid and kind = 'chat';
 
 -- name: count_forks
 -- How many threads were forked from this one.

@@ -34,6 +34,11 @@ select * from unnest($1::text::uuid[], $2::text::bigint[], $3::text::uuid[], $4:
 -- A range of a log, in order.
 select seq, id, ts, type, data, name, fn, source, v from run_events where run_id = $1 and seq > $2 order by seq limit $3;
 
+-- name: read_logs
+-- The beginnings of several logs, in order.
+select e.run_id, e.seq, e.id, e.ts, e.type, e.data, e.name, e.fn, e.source, e.v
+  from unnest($1::uuid[]) as l (run_id) join run_events e on e.run_id = l.run_id and e.seq <= $2 order by e.run_id, e.seq;
+
 -- name: heads
 -- The heads of logs: last seq, published seq, and whether the run has ended.
 select r.id, r.last_seq, r.status in ('done', 'error', 'canceled') as finished, o.next_seq - 1 as published,

@@ -10,6 +10,18 @@ select {run} from runs r where r.owner = $1 and r.external_id = $2;
 -- Runs of an owner by id.
 select {run} from runs r where r.owner = $1 and r.id = any($2::uuid[]);
 
+-- name: ancestors
+-- The last runs before a run along parent_id, newest first. (`coalesce` keeps the planner from scanning all runs of an
+-- owner.)
+with recursive line as (
+  select p.id, p.parent_id, p.owner, 1 as depth
+    from runs r join runs p on p.id = r.parent_id and coalesce(p.owner) = r.owner where r.id = $1 and $2 > 0
+  union all
+  select p.id, p.parent_id, p.owner, l.depth + 1
+    from line l join runs p on p.id = l.parent_id and coalesce(p.owner) = l.owner where l.depth < $2
+)
+select {run} from line l join runs r on r.id = l.id order by l.depth;
+
 -- name: list_runs
 -- An owner's runs, newest first, by agent or thread.
 select {run} from runs r

@@ -14,8 +14,9 @@ delete from idempotency_keys where created_at < now_ms() - ?1;
 
 -- name: named_runs
 -- Runs by their external ids.
-select r.id, r.owner, r.external_id from runs r
-  join json_each(?1) o join json_each(?2) n on n.key = o.key where r.owner = o.value and r.external_id = n.value;
+-- The cross join makes SQLite look up each name. Otherwise it reads all runs of an owner.
+select r.id, r.owner, r.external_id
+  from json_each(?1) o cross join runs r on r.owner = o.value and r.external_id = ?2 ->> o.key;
 
 -- name: open_lanes
 -- Add runs to lanes, some of them held, and return the next free position of each.
@@ -38,8 +39,9 @@ values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 
 -- name: named_threads
 -- Threads by their external ids.
-select t.id, t.owner, t.external_id from threads t
-  join json_each(?1) o join json_each(?2) n on n.key = o.key where t.owner = o.value and t.external_id = n.value;
+-- The cross join makes SQLite look up each name. Otherwise it reads all threads of an owner.
+select t.id, t.owner, t.external_id
+  from json_each(?1) o cross join threads t on t.owner = o.value and t.external_id = ?2 ->> o.key;
 
 -- name: insert_runs
 -- Insert accepted runs; some are claimed in the same transaction.

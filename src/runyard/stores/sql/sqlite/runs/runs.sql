@@ -10,6 +10,17 @@ select {run} from runs r where r.owner = ?1 and r.external_id = ?2;
 -- Runs of an owner by id.
 select {run} from runs r where r.owner = ?1 and r.id in (select value from json_each(?2));
 
+-- name: ancestors
+-- The last runs before a run along parent_id, newest first.
+with recursive line as (
+  select p.id, p.parent_id, p.owner, 1 as depth
+    from runs r join runs p on p.id = r.parent_id and p.owner = r.owner where r.id = ?1 and ?2 > 0
+  union all
+  select p.id, p.parent_id, p.owner, l.depth + 1
+    from line l join runs p on p.id = l.parent_id and p.owner = l.owner where l.depth < ?2
+)
+select {run} from line l join runs r on r.id = l.id order by l.depth;
+
 -- name: list_runs
 -- An owner's runs, newest first, by agent or thread.
 select {run} from runs r
