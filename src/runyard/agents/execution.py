@@ -62,8 +62,8 @@ class Execution(Protocol):
         """Whether the buffer is full: call `drain` before emitting more."""
 
     @property
-    def redactor(self) -> "Redactor | None":
-        """The redactor, or None if redaction is off. Pieces of text must pass through `redactor.stream()`."""
+    def redactor(self) -> "Redactor":
+        """The redactor, or `NO_REDACTION`. If it is on, pieces of text must pass through `redactor.stream()`."""
 
     @property
     def tells_tool_errors(self) -> bool:
@@ -117,9 +117,9 @@ class Execution(Protocol):
     async def forked_copy(self) -> ForkedCopy | None:
         """Return the copy that this run continues, if its thread was forked in the middle of a run of this agent."""
 
-    async def memory(self, known: Summary | None, limit: int) -> Memory:
-        """Return the newest summary on this branch, and the runs after it. `known` is the summary that this run made;
-        `limit` is the number of runs that the caller expects."""
+    async def memory(self, known: Summary | None) -> Memory:
+        """Return the newest summary on this branch, and the runs after it. `known` is the summary that this run
+        made."""
 
     async def search(self, collection: str, query: str, limit: int) -> Sequence[Hit]: ...
 

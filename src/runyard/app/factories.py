@@ -54,7 +54,8 @@ def open_sql_store(settings: Settings, clock: Clock | None = None, ring: "KeyRin
     if url.startswith("sqlite:///"):
         from runyard.stores.sqlite.store import SqliteStore
 
-        return SqliteStore(Path(url.removeprefix("sqlite:///")), clock or SystemClock(), ring)
+        path = Path(url.removeprefix("sqlite:///"))
+        return SqliteStore(path, clock or SystemClock(), ring, synchronous=settings.sqlite_synchronous)
     try:
         from runyard.stores.postgres.store import PostgresStore
     except ImportError:

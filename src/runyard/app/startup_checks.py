@@ -1,5 +1,7 @@
 """What a process checks and loads before it opens the database."""
 
+import asyncio
+import importlib
 import time
 
 from runyard.agents.declared.loading import App
@@ -20,6 +22,7 @@ async def check_and_load(settings: Settings, app: App, *, has_worker: bool) -> N
     _check_claude(settings, app, has_worker)
     if has_worker:
         await _load_models(app)
+        await _import_clients(app)
 
 
 def _check_claude(settings: Settings, app: App, has_worker: bool) -> None:
@@ -53,3 +56,16 @@ async def _load_models(app: App) -> None:
         log.error("models.load_failed", error=type(error).__name__)
     else:
         log.info("models.loaded", seconds=round(time.monotonic() - began, 1))
+
+
+async def _import_clients(app: App) -> None:
+    """Import the libraries that reach tool servers and Claude, beside the event loop: on first use, the import would
+    stop the loop for up to a second."""
+    agents = app.agents.values()
+    has_claude = any(agent.claude is not None for agent in agents)
+    names = ["mcp.client.stdio", "mcp.client.streamable_http"] if any(agent.sources for agent in agents) else []
+    for name in [*names, *(["claude_agent_sdk"] if has_claude else [])]:
+        try:
+            await asyncio.to_thread(importlib.import_module, name)
+        except Exception as error:  # an import may raise anything; runs that need it fail with the same error
+            log.error("models.load_failed", error=type(error).__name__)

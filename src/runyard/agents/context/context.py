@@ -68,7 +68,7 @@ class Context(Steps, Waiting, Attaching):
         self._tools = {tool.name: tool for tool in agent.tools}
         self._on_unknown = agent.on_unknown
         self.attached: list[File] = []
-        self._held: RedactionBuffer | None = None if execution.redactor is None else RedactionBuffer(execution.redactor)
+        self._held: RedactionBuffer | None = RedactionBuffer(execution.redactor) if execution.redactor.is_on else None
 
     @cached_property
     def _calls(self) -> RecordedCalls:
@@ -169,7 +169,8 @@ class Context(Steps, Waiting, Attaching):
     def _say(self, text: str) -> bool:
         """Write text that is not in the log yet. Return whether there was any."""
         self._written.append(text)
-        fresh = self._replay.text.fresh(text, self._replay.live)
+        replayed = self._replay.text
+        fresh = text if replayed.is_used_up else replayed.fresh(text, self._replay.live)
         if fresh:
             self._execution.token(fresh)
         return bool(fresh)
@@ -193,7 +194,8 @@ class Context(Steps, Waiting, Attaching):
             await self._drain()
 
     def _think(self, text: str) -> bool:
-        fresh = self._replay.thinking.fresh(text, self._replay.live)
+        replayed = self._replay.thinking
+        fresh = text if replayed.is_used_up else replayed.fresh(text, self._replay.live)
         if fresh:
             self._execution.emit(ModelThinking(fresh))
         return bool(fresh)

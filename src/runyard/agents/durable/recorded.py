@@ -156,8 +156,7 @@ class RecordedCalls:
 
     def _stored(self, value: V) -> V:
         """Return the value as the log stores it, so that it can be compared with the record."""
-        redactor = self._execution.redactor
-        return value if redactor is None else redactor.value(value)
+        return self._execution.redactor.value(value)
 
     def _next_key(self, name: str) -> str:
         if current_recorded_call.get() is not None:
@@ -200,6 +199,6 @@ def _tool_result(tool: Tool[..., Any], error: str | None, output: Any, cause: Ba
 
 def _json_object(tool: Tool[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return dict(plain(given))
+        return tool.in_order(plain(given))
     except (TypeError, ValueError):
         raise Invalid(f"The arguments of {tool.name} are not JSON; pass numbers, text, lists and dicts.") from None

@@ -23,6 +23,7 @@ class ReplayedText:
         self._kept = kept
         self._at = 0
         self._diverged = False
+        self.is_used_up = not kept  # all text is fresh now, so `fresh` need not be called
 
     def fresh(self, text: str, live: bool) -> str:
         """Return the part of `text` that is not in the log yet."""
@@ -30,6 +31,7 @@ class ReplayedText:
             known = self._kept[self._at : self._at + len(text)]
             if text.startswith(known):
                 self._at += len(known)
+                self.is_used_up = self._at == len(self._kept)
                 return text[len(known) :]
             self._diverged = True
         return text if live else ""

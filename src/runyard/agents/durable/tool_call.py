@@ -232,13 +232,12 @@ def error_text_for_model(cause: BaseException, execution: Execution) -> str:
     return f"{PREFIX}{said or error_code(cause)}"
 
 
-def _text_of(cause: BaseException, redactor: "Redactor | None") -> str:
+def _text_of(cause: BaseException, redactor: "Redactor") -> str:
     try:
         said = clean(cause.message if isinstance(cause, RunyardError) else str(cause)).strip()
     except Exception:  # `__str__` of a user's exception may raise
         return ""
-    if redactor is not None:
-        said = redactor.text(said)
+    said = redactor.text(said)
     return (
         said if len(said) <= MOST_CHARS else f"{said[:MOST_CHARS]} ... ({len(said) - MOST_CHARS} characters left out)"
     )

@@ -150,6 +150,11 @@ class Tool(Generic[P, R_co]):
                 raise Invalid(f"The tool {self.name} gets {name} twice.")
         return {**placed, **given}
 
+    def in_order(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an input with its fields in the order in which the tool declares them, and then all others."""
+        names = [name for name in self.schema.get("properties", {}) if name in given]
+        return {name: given[name] for name in (*names, *given)}
+
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a JSON object as the function's typed arguments.
 

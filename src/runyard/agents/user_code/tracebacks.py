@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runyard.domain.events import clean
+from runyard.domain.redaction.no_redaction import NO_REDACTION
 
 if TYPE_CHECKING:
     from runyard.domain.redaction.redactor import Redactor
@@ -23,7 +24,7 @@ _LIBRARY = tuple(str(Path(sysconfig.get_path(name))) + "/" for name in ("stdlib"
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
-def traceback_of(error: BaseException, redactor: "Redactor | None" = None) -> str | None:
+def traceback_of(error: BaseException, redactor: "Redactor" = NO_REDACTION) -> str | None:
     """Format the traceback of `error` and its causes. Return None if no frame is user code.
 
     The text is redacted before it is shortened, so that a cut cannot hide part of a sensitive text."""
@@ -36,7 +37,7 @@ def traceback_of(error: BaseException, redactor: "Redactor | None" = None) -> st
         for each in _all_of(found, set()):
             each.stack = _from_the_agent_on(each.stack)
         text = clean("".join(found.format()).rstrip())
-        return _shortened(text if redactor is None else redactor.text(text))
+        return _shortened(redactor.text(text))
     except Exception:  # any method of a user's exception may raise; the run must still end with its own error
         return None
 

@@ -242,8 +242,7 @@ class _Query:
             raise
 
     async def _make_call(self, tool: Tool[..., Any], key: str, given: Mapping[str, Any]) -> Any:
-        redactor = self._execution.redactor
-        given = plain(dict(given)) if redactor is None else redactor.value(plain(dict(given)))
+        given = self._execution.redactor.value(tool.in_order(plain(dict(given))))
         try:
             tool.check(given)
         except InvalidInput as error:

@@ -121,8 +121,8 @@ class FrameworkRun:
         stored = self._execution.emit(StepFinished(key, THINK, usage, response)).result
         calls = read(stored).calls
         self._expect(calls)
-        for call in calls:
-            self._announce(call)  # no await since the message was emitted, so all of it is one append
+        for call in calls:  # no await since the message was emitted, so all of it is one append
+            self._announce(self._requested[call.call_id])
         await self._execution.commit()
         return stored
 
@@ -163,6 +163,9 @@ class FrameworkRun:
 
     def _expect(self, calls: Sequence[RequestedTool]) -> None:
         for call in calls:
+            tool = self._tools.get(call.name)
+            if tool is not None:
+                call = msgspec.structs.replace(call, input=tool.in_order(call.input))
             self._requested[call.call_id] = call
             known = self._known.get(call.call_id)
             if known is None or known.status != "finished":

@@ -169,8 +169,7 @@ class GraphRun:
         )
 
     def _as_stored(self, text: str) -> str:
-        redactor = self._execution.redactor
-        return text if redactor is None else redactor.text(text)
+        return self._execution.redactor.text(text)
 
     # --- what the nodes and models of the graph do (`callbacks.GraphListener`)
 

@@ -70,8 +70,7 @@ class GraphCalls:
         """Make a call, or return what the log has of it. Raises Rejected, ToolFailed or UnknownOutcome."""
         if current_recorded_call.get() is not None:
             raise NestedCall
-        redactor = self._execution.redactor
-        wanted = dict(plain(given)) if redactor is None else redactor.value(dict(plain(given)))
+        wanted = self._execution.redactor.value(tool.in_order(plain(given)))
         key = self._key(tool, namespace, call_id)
         known = self._known.get(key) or self._copied.get(key)
         if known is not None and not same(known.asked, wanted):

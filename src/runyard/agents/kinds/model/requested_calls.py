@@ -59,6 +59,7 @@ def _requested_call(call_id: str, function: Mapping[str, Any], tools: Mapping[st
         return RequestedCall(
             call_id, name, given, tool, _problem("invalid_input", "The arguments are not a JSON object.")
         )
+    given = tool.in_order(given)
     try:
         tool.check(given)
     except Invalid as error:

@@ -35,7 +35,7 @@ class Past(Protocol):
 
     def earlier_runs(self, limit: int) -> AsyncIterator[list[dict[str, Any]]]: ...
 
-    async def memory(self, known: Summary | None, limit: int) -> Memory: ...
+    async def memory(self, known: Summary | None) -> Memory: ...
 
 
 class Folds(Protocol):
@@ -95,7 +95,7 @@ class Window:
         if known is not None and known.back == 0:
             self._summary, self._covered = known.text, known.messages
         elif self._settings.history:
-            await self._remember(await self._execution.memory(known, self._settings.history))
+            await self._remember(await self._execution.memory(known))
 
     async def fit(self) -> None:
         """Fold older messages if the conversation has more tokens than the agent allows. Raise ContextTooLong if that

@@ -37,7 +37,7 @@ class _Playing:
         self._calls: Counter[str] = Counter()
         self._written: list[str] = []
         self._answer = Answer()
-        self._held = None if execution.redactor is None else execution.redactor.stream()
+        self._held = execution.redactor.stream() if execution.redactor.is_on else None
 
     async def play(self, agent: Agent) -> Output:
         for entry in agent.script:
@@ -85,8 +85,7 @@ class _Playing:
             await self._pause(after_ms)
 
     def _whole(self, text: str) -> str:
-        redactor = self._execution.redactor
-        return text if redactor is None else redactor.text(text)
+        return self._execution.redactor.text(text)
 
     async def _flush_text(self) -> None:
         """Write the text that redaction holds back, because a piece of text ends here."""
