@@ -139,28 +139,32 @@ def _documented(handler: Handler, path: str, body: type[BaseModel] | None, *, ta
     return documented
 
 
+def _first_part(path: str) -> str:
+    """Return the first part of a path. No fast route has a parameter there."""
+    return path[1:].partition("/")[0]
+
+
 class FastRoutes:
     """Answers requests for fast routes; passes every other request on to `otherwise`."""
 
     def __init__(self, routes: Sequence[BaseRoute], otherwise: ASGIApp, slots: StreamSlots) -> None:
-        self._fast = [
-            (method, route.path_regex, route.endpoint, route.path, route.is_stream)
-            for route in routes
-            if isinstance(route, FastRoute)
-            for method in route.methods or ()
-        ]
+        self._fast: dict[tuple[str, str], list[FastRoute]] = {}  # by method and the first part of the path
+        for route in routes:
+            if isinstance(route, FastRoute):
+                for method in route.methods or ():
+                    self._fast.setdefault((method, _first_part(route.path)), []).append(route)
         self._slots = slots
         self._otherwise = otherwise
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path, method = scope["path"], scope["method"]
-        for wanted, pattern, handler, route, is_stream in self._fast:
-            if wanted == method and (found := pattern.match(path)):
+        path = scope["path"]
+        for route in self._fast.get((scope["method"], _first_part(path)), ()):
+            if found := route.path_regex.match(path):
                 scope["path_params"] = found.groupdict()
-                scope[ROUTE] = route
+                scope[ROUTE] = route.path
                 scope[SLOTS] = self._slots
                 request = Request(scope, receive)
-                await (self._stream if is_stream else self._answer)(handler, request, send)
+                await (self._stream if route.is_stream else self._answer)(route.endpoint, request, send)
                 return
         await self._otherwise(scope, receive, send)
 

@@ -87,11 +87,17 @@ async def check(call: Call, given: wire.PushConfig | None) -> None:
             raise wire.AddressRefused(str(error)) from None
 
 
-async def save(call: Call, run: Run, given: wire.PushConfig, *, push_id: str, at_end: bool) -> Push:
-    """Store a configuration whose address is checked."""
+def configured(given: wire.PushConfig, place: Place, run_id: str, push_id: str | None = None) -> Push:
+    """Return the push of a configuration whose address is checked. Without a `push_id` the client's id is used, or that
+    of the task."""
     data = given.model_dump(include={"url", "token", "authentication"}, exclude_none=True)
-    data |= {"contextId": await context_id(call, run), "base": call.base}
-    push = Push(run_id=run.id, id=push_id, kind=KIND, data=data)
+    data |= {"contextId": place.context_id, "base": place.base}
+    return Push(run_id=run_id, id=push_id or given.id or run_id, kind=KIND, data=data)
+
+
+async def save(call: Call, run: Run, given: wire.PushConfig, *, at_end: bool, push_id: str | None = None) -> Push:
+    """Store a configuration whose address is checked."""
+    push = configured(given, Place(await context_id(call, run), call.base), run.id, push_id)
     try:
         return await call.engine.pushes.put(push, at_end=at_end)
     except TooMany as error:
@@ -102,7 +108,7 @@ async def create(call: Call, given: wire.CreateConfig) -> Shown:
     """Store a configuration. The task's later updates are sent to its address."""
     run = await find(call, given.taskId)
     await check(call, given)
-    return _shown(await save(call, run, given, push_id=given.id or new_id(), at_end=True), with_secrets=True)
+    return _shown(await save(call, run, given, at_end=True, push_id=given.id or new_id()), with_secrets=True)
 
 
 async def get(call: Call, given: wire.ConfigName) -> Shown:

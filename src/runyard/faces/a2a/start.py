@@ -10,6 +10,7 @@ part.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -20,16 +21,18 @@ from runyard.base.json_schema import check_value
 from runyard.domain.content.parts import DataPart, TextPart
 from runyard.domain.events import clean
 from runyard.domain.runs.run import Run
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.content import NewPart
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFound
 from runyard.faces.a2a import inputs, push, wire
 from runyard.faces.a2a.follow import Call, context_id, find, translated
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
+from runyard.faces.a2a.objects import Place
 from runyard.web.responses import key_of
 
 FACE = "a2a"
@@ -72,28 +75,29 @@ async def start(call: Call, given: wire.SendMessage) -> Started:
     await push.check(call, given.push)
     if given.message.taskId:
         return await _continue(call, given.message, given.push)
-    started = await _ask(call, given.message)
-    if given.push is not None:
-        run = await call.engine.views.run(call.owner, started.run_id)
-        await push.save(call, run, given.push, push_id=given.push.id or run.id, at_end=False)
-    return started
+    return await _ask(call, given.message, given.push)
 
 
-async def _ask(call: Call, message: wire.Message) -> Started:
+async def _ask(call: Call, message: wire.Message, config: wire.PushConfig | None) -> Started:
     engine, owner = call.engine, call.owner
     content = inputs.content(message.parts)
-    if message.contextId:
-        await _refuse_while_waiting(call, message)
+    head = await engine.views.thread_head(owner, message.contextId) if message.contextId else ThreadHead()
+    await _refuse_while_waiting(call, message, head.run)
     key = idempotency_key(owner, ROUTE, _key(call, message), [call.agent, message.parts])
     text, parts = inputs.text_of(content), await _stored(engine, owner, content)
     options = RunOptions(echo={MESSAGE_ID: message.messageId})
     context = clean(message.contextId) if message.contextId else new_id()
+    new_push = None if config is None else partial(push.configured, config, Place(context, call.base))
     try:
         accepted = await engine.intake.post_by_name(
-            owner, FACE, context, text, call.agent, key, options=options, parts=parts
+            owner, FACE, context, text, call.agent, key, options=options, parts=parts, push=new_push, head=head
         )
     except KeyReused:
         raise BadRequest(REUSED) from None
+    if config is not None and accepted.repeated:  # the first message may have had no configuration, or another
+        await push.save(call, await engine.views.run(owner, accepted.run_id), config, at_end=False)
+    elif config is not None:
+        engine.pushes.add_stored(accepted.run_id)
     return Started(accepted.run_id, 1)
 
 
@@ -114,18 +118,11 @@ async def _stored(engine: Engine, owner: str, content: Sequence[GivenPart]) -> l
     return found
 
 
-async def _refuse_while_waiting(call: Call, message: wire.Message) -> None:
+async def _refuse_while_waiting(call: Call, message: wire.Message, run: Run | None) -> None:
     """Raise Waiting if the last run of the context waits for the client: the new one would wait behind it."""
-    views = call.engine.views
-    try:
-        thread = await views.named_thread(call.owner, message.contextId or "")
-    except NotFound:
+    if run is None or run.status != "waiting" or not await call.engine.waits.open(call.owner, None, 1, run.id):
         return
-    if thread.head_run_id is None:
-        return
-    run = await views.run(call.owner, thread.head_run_id)
-    is_waiting = run.status == "waiting" and await call.engine.waits.open(call.owner, None, 1, run.id)
-    if is_waiting and (await translated(call.engine, run)).echo.get(MESSAGE_ID) != message.messageId:
+    if (await translated(call.engine, run)).echo.get(MESSAGE_ID) != clean(message.messageId):
         raise wire.Waiting
 
 
@@ -149,7 +146,7 @@ async def _continue(call: Call, message: wire.Message, config: wire.PushConfig |
     asked = [state.waits[each.wait.id].part for each in prepared if each.wait.id in state.waits]
     part = 1 + max(asked) if any(asked) else state.part
     if config is not None:
-        await push.save(call, run, config, push_id=config.id or run.id, at_end=True)
+        await push.save(call, run, config, at_end=True)
     for each in [*edits, *(each for each in prepared if each not in edits)]:  # an edit may be refused: it is the first
         with suppress(AlreadyDecided):  # the message is repeated, or another client was first
             await _record(call, each)

@@ -1,5 +1,6 @@
 """Lists, reads and cancels tasks."""
 
+from contextlib import suppress
 from typing import Any
 
 from runyard.base.ids import is_id
@@ -9,7 +10,7 @@ from runyard.errors import NotFound
 from runyard.faces.a2a import objects, wire
 from runyard.faces.a2a.follow import Call, find, place_of, translated
 from runyard.faces.a2a.objects import Shown
-from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING
+from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING, State
 
 CANCEL_PATIENCE = 5.0
 MOST_COUNTED = 1000  # tasks that `totalSize` counts, and tasks under way that a list sorts
@@ -21,8 +22,16 @@ ENDED = {COMPLETED: Status.DONE, FAILED: Status.ERROR, CANCELED: Status.CANCELED
 
 async def shown(call: Call, run: Run, history_length: int | None = None, *, with_artifacts: bool = True) -> Shown:
     """Return a task as it is now."""
-    state = await translated(call.engine, run)
+    state = await _readable(call, run)
     return objects.task(state, await place_of(call, run), history_length, with_artifacts=with_artifacts)
+
+
+async def _readable(call: Call, run: Run) -> State:
+    """Return what the run's log says. Raises TaskNotFound if the run was deleted since its row was read."""
+    state = await translated(call.engine, run)
+    if "timestamp" not in state.status:
+        raise wire.TaskNotFound
+    return state
 
 
 async def get(call: Call, given: wire.GetTask) -> Shown:
@@ -58,7 +67,10 @@ async def list_tasks(call: Call, given: wire.ListTasks) -> Shown:
     total = len(page)
     if rest or before is not None:
         total = min(len(under_way) + len(await _ended(call, given, thread_id, None, MOST_COUNTED)), MOST_COUNTED)
-    tasks = [await shown(call, run, given.historyLength, with_artifacts=given.includeArtifacts) for *_, run in page]
+    tasks = []
+    for *_, run in page:
+        with suppress(NotFound):  # the run was deleted since the list was read
+            tasks.append(await shown(call, run, given.historyLength, with_artifacts=given.includeArtifacts))
     tasks.sort(key=lambda task: str(task["status"]["timestamp"]), reverse=True)  # clocks may differ by milliseconds
     return _page(tasks, f"{page[-1][0]}.{page[-1][1]}" if rest else "", given, total)
 
@@ -97,7 +109,10 @@ async def _under_way(call: Call, given: wire.ListTasks, thread_id: str | None) -
     found: list[Listed] = []
     for status in (Status.QUEUED, Status.RUNNING):  # the latter includes waiting runs
         runs = await _all_runs(call, status, thread_id)
-        found += [(await _status_time(call, run), run.id, run) for run in runs if await _matches(call, run, given)]
+        for run in runs:
+            with suppress(NotFound):  # the run was deleted since the list was read
+                if await _matches(call, run, given):
+                    found.append((await _status_time(call, run), run.id, run))
     return [each for each in found if given.after_ms is None or each[0] >= given.after_ms]
 
 
@@ -118,7 +133,7 @@ async def _status_time(call: Call, run: Run) -> int:
     """Return when a task that has not ended got its status."""
     if run.status is Status.QUEUED and run.started_at is None:
         return run.created_at
-    return from_iso((await translated(call.engine, run)).status["timestamp"])
+    return from_iso((await _readable(call, run)).status["timestamp"])
 
 
 async def _matches(call: Call, run: Run, given: wire.ListTasks) -> bool:

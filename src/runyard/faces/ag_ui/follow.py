@@ -7,7 +7,6 @@ from runyard.domain.events import Event
 from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
-from runyard.errors import NotFound
 from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.state import State
@@ -27,11 +26,7 @@ async def translated(engine: Engine, run: Run) -> State:
 
 async def last_run(engine: Engine, owner: str, thread: str) -> Run | None:
     """Return the last run of a thread, by its id or the name that a client gave it, or None without one."""
-    try:
-        found = await engine.views.named_thread(owner, thread)
-    except NotFound:
-        return None
-    return None if found.head_run_id is None else await engine.views.run(owner, found.head_run_id)
+    return (await engine.views.thread_head(owner, thread)).run
 
 
 class Part(NamedTuple):

@@ -56,7 +56,8 @@ def _is_answer(message: dict[str, Any]) -> bool:
 
 
 def _checked(message: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(message.get("id"), str) or message.get("role") not in KNOWN_ROLES:
+    role = message.get("role")
+    if not isinstance(message.get("id"), str) or not isinstance(role, str) or role not in KNOWN_ROLES:
         raise BadRequest(SHAPE)
     return message
 

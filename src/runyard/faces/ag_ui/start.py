@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from runyard.domain.api_key import Scope
-from runyard.domain.events import ClientTool
+from runyard.domain.events import ClientTool, clean
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, Invalid, NotFound
 from runyard.faces.ag_ui import inputs, wire
-from runyard.faces.ag_ui.follow import Part, last_run, translated
+from runyard.faces.ag_ui.follow import Part, translated
 from runyard.faces.ag_ui.inputs import Input
 
 FACE = "ag-ui"
@@ -64,9 +64,10 @@ async def start(engine: Engine, wanted: Wanted) -> Part:
 
 async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> Part:
     owner, body = wanted.owner, wanted.body
-    run = await last_run(engine, owner, body.threadId)
+    head = await engine.views.thread_head(owner, body.threadId)
+    run = head.run
     is_waiting = run is not None and run.status == "waiting" and await engine.waits.open(owner, None, 1, run.id)
-    if run is not None and is_waiting and (await translated(engine, run)).echo.get(RUN_ID) != body.runId:
+    if run is not None and is_waiting and (await translated(engine, run)).echo.get(RUN_ID) != clean(body.runId):
         raise Waiting
     tools = [ClientTool(tool.name, tool.description, tool.parameters or {}) for tool in body.tools]
     options = RunOptions(
@@ -78,7 +79,7 @@ async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> P
     key = idempotency_key(owner, ROUTE, name, wanted.agent)
     parts = await new_parts(engine.files, owner, question, given.files)
     accepted = await engine.intake.post_by_name(
-        owner, FACE, body.threadId, question, wanted.agent, key, tools, options=options, parts=parts
+        owner, FACE, body.threadId, question, wanted.agent, key, tools, options=options, parts=parts, head=head
     )
     return Part(accepted.run_id, 1)
 
@@ -89,7 +90,7 @@ async def _again(engine: Engine, wanted: Wanted, run_id: str) -> Part:
         run = await engine.views.run(wanted.owner, run_id)
     except NotFound:
         raise BadRequest(inputs.NO_QUESTION) from None
-    if (await translated(engine, run)).echo.get(RUN_ID) != wanted.body.runId:
+    if (await translated(engine, run)).echo.get(RUN_ID) != clean(wanted.body.runId):
         raise BadRequest(inputs.NO_QUESTION)
     return Part(run.id, 1)
 

@@ -99,11 +99,7 @@ async def named_stream(engine: Engine, owner: str, given: str) -> Parts | None:
 
 async def last_run(engine: Engine, owner: str, chat: str) -> Run | None:
     """Return the last run of a chat, or None without one. A chat is a thread: one that was named so, or has that id."""
-    try:
-        thread = await engine.views.named_thread(owner, chat)
-    except NotFound:
-        return None
-    return None if thread.head_run_id is None else await engine.views.run(owner, thread.head_run_id)
+    return (await engine.views.thread_head(owner, chat)).run
 
 
 async def chat_stream(engine: Engine, owner: str, chat: str, *, or_ended: bool) -> Parts | None:

@@ -18,11 +18,11 @@ from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import ClientWait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
 from runyard.faces.ai_sdk import inputs, wire
-from runyard.faces.ai_sdk.follow import Parts, last_run, translated
+from runyard.faces.ai_sdk.follow import Parts, translated
 from runyard.faces.ai_sdk.inputs import Answers, Question
 
 FACE = "ai"
@@ -65,30 +65,22 @@ async def start(engine: Engine, wanted: Wanted) -> Parts:
 async def _ask(engine: Engine, wanted: Wanted, given: Question) -> Parts:
     owner, chat = wanted.owner, wanted.chat
     tools = [ClientTool(tool.name, tool.description, tool.input_schema) for tool in wanted.body.tools or ()]
-    options = RunOptions(earlier=given.earlier) if given.earlier and await _is_new(engine, owner, chat) else None
-    await _refuse_while_waiting(engine, owner, chat)
+    head = await engine.views.thread_head(owner, chat)
+    options = RunOptions(earlier=given.earlier) if given.earlier and head.thread is None else None
+    await _refuse_while_waiting(engine, head.run)
     name = sha256(f"{chat}\n{given.message_id}".encode()).hexdigest()
     key = idempotency_key(owner, ROUTE, name, [wanted.agent, given.text])
     parts = await new_parts(engine.files, owner, given.text, given.files)
     accepted = await engine.intake.post_by_name(
-        owner, FACE, chat, given.text, wanted.agent, key, tools, options=options, parts=parts
+        owner, FACE, chat, given.text, wanted.agent, key, tools, options=options, parts=parts, head=head
     )
     return Parts(accepted.run_id, 1, 1)
 
 
-async def _is_new(engine: Engine, owner: str, chat: str) -> bool:
-    try:
-        await engine.views.named_thread(owner, chat)
-    except NotFound:
-        return True
-    return False
-
-
-async def _refuse_while_waiting(engine: Engine, owner: str, chat: str) -> None:
+async def _refuse_while_waiting(engine: Engine, run: Run | None) -> None:
     """Raise Waiting if the last run waits for the client: a new message would wait behind it, and the client would see
     nothing."""
-    run = await last_run(engine, owner, chat)
-    if run is not None and run.status == "waiting" and await engine.waits.open(owner, None, 1, run.id):
+    if run is not None and run.status == "waiting" and await engine.waits.open(run.owner, None, 1, run.id):
         raise Waiting
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from runyard.domain.conversations.thread import Conversation, Message, Reaction, ThreadKind
 from runyard.engine.engine import Engine
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest
 from runyard.faces.channels import translate, wire

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from runyard.domain.conversations.recipients import Participant
 from runyard.domain.conversations.thread import Change, Conversation
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.queries.views import checked_cursor
 from runyard.errors import BadRequest
 from runyard.faces.channels import activity, agent_history, agents, memory, messages, translate, wire

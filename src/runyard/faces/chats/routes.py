@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from runyard.domain.events import Event, RunQueued
 from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import iso
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
 from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of

@@ -21,7 +21,7 @@ from runyard.base.ids import new_id
 from runyard.domain.runs.run import Run
 from runyard.domain.task import Task, deadline
 from runyard.engine.engine import Engine
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.errors import BadRequest, Conflict, NotFound, RunyardError
 from runyard.faces.contract import wire
 from runyard.faces.contract.translate import EnvelopeBuilder, Failure, refusal

@@ -32,16 +32,19 @@ WAIT_ID = re.compile(r"(?:approval|wait)_[0-9a-f-]{36}", re.ASCII)
 
 class Input(Struct, frozen=True):
     """What a request asks. `earlier` are the messages before the question. `message_id` is the client's id of the
-    question."""
+    question. `values` are those of an input with an empty list of messages: a task without a question."""
 
     question: str
     earlier: list[dict[str, Any]] = []
     files: list[GivenFile] = []
     message_id: str | None = None
+    values: dict[str, Any] | None = None
 
 
 def read(given: Any) -> Input:
     """Return what the input of a run asks."""
+    if isinstance(given, dict) and given.get("messages") == []:
+        return Input("", values={name: value for name, value in given.items() if name != "messages"})
     if isinstance(given, dict) and "messages" in given:
         given = given["messages"]
         return _messages(given if isinstance(given, list) else [given])
@@ -102,7 +105,9 @@ def _message(given: Any) -> dict[str, Any]:
     if given.get("lc") == 1 and isinstance(given.get("kwargs"), dict):
         given = given["kwargs"]
     role, content, name = given.get("role") or given.get("type"), given.get("content"), given.get("id")
-    if role not in ROLES or not isinstance(content, str | list) or not isinstance(name, str | None):
+    if not isinstance(role, str) or role not in ROLES:
+        raise BadRequest(MESSAGE)
+    if not isinstance(content, str | list) or not isinstance(name, str | None):
         raise BadRequest(MESSAGE)
     return {"role": ROLES[role], "content": content, "id": name}
 

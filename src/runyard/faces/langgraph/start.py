@@ -6,24 +6,29 @@ thread that waits for an answer replaces the question, as on LangGraph's own ser
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from runyard.base.ids import new_id
 from runyard.domain.api_key import Scope
 from runyard.domain.conversations.thread import Thread
+from runyard.domain.push import Push
 from runyard.domain.runs.run import Run, Status
-from runyard.domain.task import RunOptions
+from runyard.domain.runs.thread_head import ThreadHead
+from runyard.domain.task import RunOptions, Task
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.content import FileReference
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.while_running import WhileRunning
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, webhooks, wire
 from runyard.faces.langgraph.follow import MOST_RUNS, Started, earlier_messages, translated
 from runyard.faces.langgraph.inputs import Input
 
 FACE = "langgraph"
+TASK = "langgraph"  # the kind of the tasks of runs without a question
 MOST_WAITS = 200
 MOST_WAITING = 10  # runs of a thread that wait at the same time
 NO_THREAD = "There is no thread with that id. Create it, or send `if_not_exists: create`."
@@ -31,7 +36,7 @@ NO_CHECKPOINT = "The thread has no checkpoint with that id."
 NO_WAIT = "No run of this thread has an interrupt with that id."
 SEVERAL = "The thread has several interrupts. Send `resume` as an object with the answers by their ids."
 PATIENCE = 5.0
-WHILE_RUNNING: dict[str | None, Literal["queue", "reject", "interrupt"]] = {
+WHILE_RUNNING: dict[str | None, WhileRunning] = {
     None: "queue",
     "enqueue": "queue",
     "reject": "reject",
@@ -68,14 +73,12 @@ async def start(engine: Engine, wanted: Wanted) -> Started:
     wire.refuse_unsupported(wanted.body)
     if wanted.body.assistant_id not in engine.intake.agents:
         raise wire.AssistantNotFound
-    webhook, command = wanted.body.webhook, wanted.body.command
-    if webhook is not None:
-        await engine.pushes.check_address(webhook)
-    is_answer = command is not None and command.resume is not None
-    started = await (_resume(engine, wanted, command.resume) if command and is_answer else _ask(engine, wanted))
-    if webhook is not None:
-        await webhooks.save(engine, started, webhook)
-    return started
+    if wanted.body.webhook is not None:
+        await engine.pushes.check_address(wanted.body.webhook)
+    command = wanted.body.command
+    if command is not None and command.resume is not None:
+        return await _resume(engine, wanted, command.resume)
+    return await _ask(engine, wanted)
 
 
 async def _ask(engine: Engine, wanted: Wanted) -> Started:
@@ -85,24 +88,44 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
     if thread is not None and replaced is None and body.multitask_strategy == "rollback":
         replaced = await cancel_all(engine, thread)
     given = await _given(engine, body, replaced)
-    echo: dict[str, Any] = {"metadata": body.metadata, "message_id": given.message_id}
-    echo["multitask_strategy"] = body.multitask_strategy
-    if body.stream_mode is not None:
-        echo["stream_mode"] = list(body.modes)
-    options = RunOptions(earlier=given.earlier, echo={key: value for key, value in echo.items() if value})
+    if thread is None and given.values is not None:
+        raise wire.NoInput  # a new thread has nothing to continue
+    options = _options(body, given)
     route = "POST /langgraph/runs" if wanted.thread is None else f"POST /langgraph/threads/{wanted.thread}/runs"
     note = idempotency_key(owner, route, wanted.key, body.model_dump())
     parts = await new_parts(engine.files, owner, given.question, given.files)
+    push = None if body.webhook is None else partial(_webhook, body.webhook, name)
     if thread is None:
         accepted = await engine.intake.post_by_name(
-            owner, FACE, name, given.question, body.assistant_id, note, options=options, parts=parts
+            owner,
+            FACE,
+            name,
+            given.question,
+            body.assistant_id,
+            note,
+            options=options,
+            parts=parts,
+            push=push,
+            head=ThreadHead(),
+        )
+    elif given.values is not None:
+        accepted = await engine.intake.start_in_thread(
+            owner,
+            FACE,
+            thread.id,
+            body.assistant_id,
+            options,
+            None if replaced is None else replaced.id,
+            task=Task(TASK, given.values),
+            key=note,
+            while_running=await _while_running(engine, thread, body),
+            push=push,
         )
     elif replaced is not None:
         accepted = await engine.intake.edit(
-            owner, FACE, replaced.id, given.question, body.assistant_id, note, parts, options
+            owner, FACE, replaced.id, given.question, body.assistant_id, note, parts, options, push
         )
     else:
-        is_waiting = bool(await _open_waits(engine, owner, thread))
         accepted = await engine.intake.post(
             owner,
             FACE,
@@ -110,11 +133,34 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
             given.question,
             body.assistant_id,
             note,
-            while_running="interrupt" if is_waiting else WHILE_RUNNING[body.multitask_strategy],
+            while_running=await _while_running(engine, thread, body),
             options=options,
             parts=parts,
+            push=push,
         )
+    if push is not None:
+        engine.pushes.add_stored(accepted.run_id)
     return Started(name, accepted.run_id, 1)
+
+
+def _options(body: wire.NewRun, given: Input) -> RunOptions:
+    echo: dict[str, Any] = {"metadata": body.metadata, "message_id": given.message_id}
+    echo["multitask_strategy"] = body.multitask_strategy
+    if body.stream_mode is not None:
+        echo["stream_mode"] = list(body.modes)
+    return RunOptions(earlier=given.earlier, echo={key: value for key, value in echo.items() if value})
+
+
+async def _while_running(engine: Engine, thread: Thread, body: wire.NewRun) -> WhileRunning:
+    """Return what happens to the runs of the thread that have not ended. A new run replaces those that wait."""
+    if thread.head_run_id is not None and await _open_waits(engine, thread.owner, thread):
+        return "interrupt"
+    return WHILE_RUNNING[body.multitask_strategy]
+
+
+def _webhook(url: str, thread: str, run_id: str) -> Push:
+    """Return the webhook of the first part of a run."""
+    return webhooks.webhook(url, Started(thread, run_id, 1))
 
 
 async def cancel_all(engine: Engine, thread: Thread) -> Run | None:
@@ -137,8 +183,8 @@ async def record(engine: Engine, thread: Thread, values: Any, checkpoint: str | 
         return checkpoint or thread.head_run_id or thread.id
     agent = thread.agent if last is None else last.agent
     options = RunOptions(earlier=messages, is_record=True)
-    made = await engine.intake.record(
-        thread.owner, FACE, thread.id, options, agent, None if replaced is None else replaced.id
+    made = await engine.intake.start_in_thread(
+        thread.owner, FACE, thread.id, agent, options, replaced=None if replaced is None else replaced.id
     )
     await engine.streams.wait_for_end(made.run_id, 0, PATIENCE)
     return made.run_id
@@ -213,12 +259,14 @@ async def _resume(engine: Engine, wanted: Wanted, resume: Any) -> Started:
     if any(wait.kind != "client_tool" for wait in waits):
         wanted.check_scope("approve")
     run = await engine.views.run(wanted.owner, waits[0].run_id)
-    part = await _next_part(engine, run, waits)
+    started = Started(shown_id(thread), run.id, await _next_part(engine, run, waits))
+    if wanted.body.webhook is not None:  # stored first, so that no crash loses it; another client may answer
+        await engine.pushes.put(webhooks.webhook(wanted.body.webhook, started), at_end=False)
     for wait in waits:
         if wait.state == "pending":
             with suppress(AlreadyDecided):  # another client was first: the run continues with the first answer
                 await _answer(engine, wanted.owner, wait, answers[wait.id])
-    return Started(shown_id(thread), run.id, part)
+    return started
 
 
 async def _matched(engine: Engine, owner: str, thread: Thread, resume: Any) -> tuple[dict[str, Any], list[Wait]]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from runyard.domain.conversations.thread import Thread
 from runyard.engine.engine import Engine
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.langgraph import wire
 from runyard.faces.langgraph.follow import MOST_RUNS

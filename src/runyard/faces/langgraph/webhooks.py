@@ -12,7 +12,6 @@ import msgspec
 from runyard.domain.events import Event
 from runyard.domain.push import Push
 from runyard.domain.times import iso
-from runyard.engine.engine import Engine
 from runyard.engine.log.pushes import PushRequest
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.follow import Started
@@ -21,11 +20,10 @@ from runyard.faces.langgraph.translate import Translation
 KIND = "langgraph"
 
 
-async def save(engine: Engine, started: Started, url: str) -> None:
-    """Store the webhook of a part. Its address is checked."""
+def webhook(url: str, started: Started) -> Push:
+    """Return the webhook of a part. Its address is checked."""
     data = {"url": url, "thread": started.thread, "part": started.part}
-    push = Push(run_id=started.run_id, id=f"webhook-{started.part}", kind=KIND, data=data)
-    await engine.pushes.put(push, at_end=False)
+    return Push(run_id=started.run_id, id=f"webhook-{started.part}", kind=KIND, data=data)
 
 
 class Webhook:

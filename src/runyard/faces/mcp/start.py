@@ -14,6 +14,7 @@ import msgspec
 from runyard.base.ids import new_id
 from runyard.domain.api_key import Scope
 from runyard.domain.runs.run import Run
+from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
@@ -56,8 +57,8 @@ async def start(engine: Engine, caller: Caller, request_id: str | int, asked: To
     client, thread = caller.client, asked.thread or f"mcp-{new_id()}"
     name = None if client.session is None else run_name(client.session, request_id)
     call = Call(request_id, asked.token, client.asks, client.is_stateless, links=client.links)
-    if asked.thread is not None:
-        await _refuse_if_waiting(engine, caller.owner, asked.thread, name)
+    head = ThreadHead() if asked.thread is None else await engine.views.thread_head(caller.owner, asked.thread)
+    await _refuse_if_waiting(engine, head.run, name)
     try:
         parts = await files.stored(engine, caller.owner, asked.message, asked.files)
     except (Invalid, NotFound) as error:
@@ -71,16 +72,12 @@ async def start(engine: Engine, caller: Caller, request_id: str | int, asked: To
         options=RunOptions(echo=echo_of(call, thread)),
         external_id=name,
         parts=parts,
+        head=head,
     )
     return Started(accepted.run_id, call)
 
 
-async def _refuse_if_waiting(engine: Engine, owner: str, thread: str, name: str | None) -> None:
-    try:
-        head = (await engine.views.named_thread(owner, thread)).head_run_id
-    except NotFound:
-        return
-    run = None if head is None else await engine.views.run(owner, head)
+async def _refuse_if_waiting(engine: Engine, run: Run | None, name: str | None) -> None:
     if run is None or run.status != "waiting" or (name is not None and run.external_id == name):
         return
     state = await translated(engine, run)

@@ -1,6 +1,7 @@
 """The routes of the native face. `waits.py` has those of waits and events, `files.py` those of files, `keys.py`
 and `overview.py` those for operators."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
@@ -10,7 +11,8 @@ from starlette.responses import Response
 
 from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import Wait
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.engine import Engine
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.log.tree import parsed_cursor
 from runyard.engine.queries.run_search import RunSearch, search_runs
 from runyard.engine.queries.views import checked_id
@@ -173,7 +175,7 @@ async def retry(engine: EngineDep, owner: Owner, run_id: str, key: Key = None) -
 async def list_approvals(engine: EngineDep, owner: Owner, before: str | None = None, limit: Limit = 50) -> Response:
     """List pending approvals, newest first."""
     page = await engine.waits.open(owner, before, limit)
-    found = [_approval(wait) for wait in page if wait.is_approval]
+    found = await _approvals(engine, owner, [wait for wait in page if wait.is_approval])
     return Json(wire.ApprovalPage(approvals=found, next=_next([wait.id for wait in page], limit)))
 
 
@@ -183,7 +185,8 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
     decision: Literal["approved", "rejected"] = "approved" if body.decision == "approve" else "rejected"
     edited: Any = body.input if decision == "approved" else None
     decided = await engine.waits.decide(owner, approval_id, decision, owner, body.reason, edited)
-    return Json(_approval(decided))
+    [row] = await _approvals(engine, owner, [decided])
+    return Json(row)
 
 
 router.routes += [
@@ -206,5 +209,12 @@ def _run(run: Run, question: str | None, judged: Feedback | None) -> wire.RunRow
     return wire.RunRow(**rows.run_fields(run, question, judged))
 
 
-def _approval(wait: Wait) -> wire.ApprovalRow:
-    return wire.ApprovalRow(**rows.approval_fields(wait))
+async def _approvals(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.ApprovalRow]:
+    """Return approvals, with each input in the order of its tool."""
+    runs = await engine.views.runs_by_id(owner, [wait.run_id for wait in waits])
+    found = []
+    for wait in waits:
+        run = runs.get(wait.run_id)
+        asked = engine.waits.in_tool_order(wait, "" if run is None else run.agent)
+        found.append(wire.ApprovalRow(**{**rows.approval_fields(wait), "input": asked}))
+    return found

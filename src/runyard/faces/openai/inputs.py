@@ -145,7 +145,7 @@ def _part(part: Any) -> str:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind == "refusal":
         return str(part.get("refusal", ""))
-    if kind not in TEXTS:
+    if not isinstance(kind, str) or kind not in TEXTS:
         raise BadRequest(ONLY_TEXT)
     if not isinstance(part.get("text"), str):
         raise BadRequest("A part of a message has a `text`.")

@@ -89,7 +89,7 @@ def base(agent: str, tools: Sequence[ClientTool], options: RunOptions | None) ->
 def usage(spent: Usage) -> dict[str, Any]:
     return {
         "input_tokens": spent.input_tokens,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": spent.output_tokens,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": spent.input_tokens + spent.output_tokens,

@@ -16,8 +16,8 @@ from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.engine.intake.intake import idempotency_key
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.openai import inputs, objects, wire
 from runyard.faces.openai.follow import find, translated

@@ -9,7 +9,7 @@ from runyard.domain.events import SCHEMA_VERSION
 from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.errors import Conflict, NotFound
 from runyard.faces.plans import translate, wire
 from runyard.web.auth import Owner, owner_of

@@ -13,7 +13,7 @@ from runyard.domain.events import ClientTool
 from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.intake.content import FileReference, NewPart
-from runyard.engine.intake.intake import idempotency_key
+from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.queries.views import checked_id
 from runyard.faces.threads import translate, wire
 from runyard.web.auth import Owner, owner_of

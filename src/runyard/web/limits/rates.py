@@ -27,9 +27,9 @@ class Rates:
     def take(self, key: str) -> None:
         """Count a request. Raise TooManyRequests if the key is over its rate."""
         now = self._clock()
-        done_at = max(self._done_at.get(key, 0.0), now) + self._pace
-        if done_at - now > self._burst:
-            raise TooManyRequests(retry_after=done_at - now - self._burst)
+        owed = max(self._done_at.get(key, 0.0) - now, 0.0) + self._pace  # exactly one pace for a key that has paused
+        if owed > self._burst:
+            raise TooManyRequests(retry_after=owed - self._burst)
         if key not in self._done_at and len(self._done_at) >= MOST_KEYS:
             del self._done_at[next(iter(self._done_at))]
-        self._done_at[key] = done_at
+        self._done_at[key] = now + owed

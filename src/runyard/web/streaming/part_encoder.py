@@ -3,7 +3,7 @@
 Most events of a run add one piece to an open text. In every face, the frames of these pieces differ only in the piece
 and perhaps in a number. So a face encodes one such frame as it encodes all others, with marks in these places
 (`TextFrames`), and the frames of all other pieces are made by filling in the marks. The bytes are the same either way:
-`tests/faces/test_text_frames.py` compares both ways over random logs.
+`tests/faces/every/test_text_frames.py` compares both ways over random logs.
 """
 
 from abc import ABC, abstractmethod

@@ -200,7 +200,7 @@ class _Pusher:
         """Encode and send these items. Return whether they had bytes, or None if nothing was encoded."""
         if not (self._direct.is_ready and self._caller.is_known_valid()):
             return None
-        body = b"".join(map(encoded, items))
+        body = encoded(items[0]) if len(items) == 1 else b"".join(map(encoded, items))
         if body:
             self._direct.write(body)
         return bool(body)
