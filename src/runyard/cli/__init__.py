@@ -122,5 +122,7 @@ def run(words: list[str]) -> int:
 
 
 def _failed(message: str, code: int) -> int:
-    secho(f"runyard: {message}", err=True, fg="red")
+    from runyard.cli.terminal.wrapping import filled
+
+    secho(filled(f"runyard: {message}", sys.stderr, ""), err=True, fg="red")
     return code

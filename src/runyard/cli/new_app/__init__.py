@@ -50,7 +50,7 @@ def init(
     echo(f"""
   {style("Next:", bold=True)}
 
-    {enter}runyard dev app.py    # serve the agent; the page is at the address that it prints
+    {enter}runyard dev app.py    # serve the agent and its page
     runyard chat          # talk to it, in another terminal
     python -m pytest      # test it without a server (pip install pytest)
 

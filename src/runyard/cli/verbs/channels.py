@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import find_channel, whole_message_id
 from runyard.cli.parsing.commands import Group, Option
@@ -100,11 +101,9 @@ def mark_read(
 def delete(channel_id: ChannelId, json: Json = False, quiet: Quiet = False) -> None:
     """Delete a channel or a DM with its messages and runs."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
-        from runyard.cli.terminal.results import print_done
-
+    async def remove(client: "AnyClient") -> str:
         channel = await find_channel(client, channel_id)
         await client.delete_channel(channel)
-        print_done({"deleted": channel.id}, f"{channel.id} is deleted.", json=json, quiet=quiet)
+        return channel.id
 
-    run_with_client(work, quiet=quiet)
+    delete_with_client(remove, json=json, quiet=quiet)

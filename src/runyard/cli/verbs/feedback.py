@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_run_id
 from runyard.cli.parsing.commands import Argument, Group, Option
@@ -59,14 +60,12 @@ def show(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
 def delete(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
     """Delete the feedback on a run, if there is any."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
-        from runyard.cli.terminal.results import print_done
-
+    async def remove(client: "AnyClient") -> str:
         whole = await whole_run_id(client, run_id)
         await client.delete_feedback(whole)
-        print_done({"deleted": whole}, f"{whole} has no feedback.", json=json, quiet=quiet)
+        return whole
 
-    run_with_client(work, quiet=quiet)
+    delete_with_client(remove, "has no feedback", json=json, quiet=quiet)
 
 
 def _thumb(value: str) -> Literal["up", "down"]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_passage_id
 from runyard.cli.parsing.commands import Argument, Group, Option
@@ -67,15 +68,12 @@ def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = Fals
 def delete(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = False) -> None:
     """Delete a block or a passage."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
-        from runyard.cli.terminal.results import print_done
-
+    async def remove(client: "AnyClient") -> str:
         if any(block.label == entry and block.owner_id == agent for block in await client.memory_blocks(agent)):
-            gone = entry
             await client.delete_block(agent, entry)
-        else:
-            gone = await whole_passage_id(client, agent, entry)
-            await client.delete_passage(agent, gone)
-        print_done({"deleted": gone}, f"{gone} is deleted.", json=json, quiet=quiet)
+            return entry
+        passage_id = await whole_passage_id(client, agent, entry)
+        await client.delete_passage(agent, passage_id)
+        return passage_id
 
-    run_with_client(work, quiet=quiet)
+    delete_with_client(remove, json=json, quiet=quiet)

@@ -3,6 +3,7 @@
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
+from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_thread_id
 from runyard.cli.parsing.commands import Argument, Group, Option
@@ -119,11 +120,9 @@ def export(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> Non
 def delete(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> None:
     """Delete a thread with its messages and runs."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
-        from runyard.cli.terminal.results import print_done
-
+    async def remove(client: "AnyClient") -> str:
         whole = await whole_thread_id(client, thread_id)
         await client.delete_thread(whole)
-        print_done({"deleted": whole}, f"{whole} is deleted.", json=json, quiet=quiet)
+        return whole
 
-    run_with_client(work, quiet=quiet)
+    delete_with_client(remove, json=json, quiet=quiet)
