@@ -46,7 +46,7 @@ function Framed({ route }: { route: Exclude<Route, { view: "shared" }> }) {
 function View({ route }: { route: Exclude<Route, { view: "shared" }> }) {
   switch (route.view) {
     case "chats":
-      return <Chats id={route.id} />;
+      return <Chats id={route.id} found={route.found} />;
     case "channels":
     case "dms":
     case "agents":

@@ -18,6 +18,7 @@ export type SearchPage = {
     thread_id: string;
     title: string | null;
     message_id: string;
+    run_id: string | null;
     role: string;
     created_at: string;
     text: string;

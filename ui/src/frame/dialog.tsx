@@ -1,7 +1,7 @@
 /** A dialog over the page: Escape and a click beside it close it, and the focus comes back to where it was. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog({
   title,
@@ -14,7 +14,8 @@ export function Dialog({
 }) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Not `useEffect`, which runs after the screen is drawn: keys that are pressed before that would go elsewhere.
+  useLayoutEffect(() => {
     box.current?.showModal();
     return () => box.current?.close();
   }, []);

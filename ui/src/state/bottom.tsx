@@ -1,16 +1,17 @@
-/** Keeps a box scrolled to its end while items are added, unless the user has scrolled up. */
+/** Keeps a box scrolled to its end while items are added, unless the user or something else has scrolled up. */
 
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 const NEAR = 80;
 
-export function useBottom(inputs: readonly unknown[]): RefObject<HTMLDivElement | null> {
+/** `fromEnd`: whether it is at the end at the beginning. */
+export function useBottom(inputs: readonly unknown[], fromEnd = true): RefObject<HTMLDivElement | null> {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    let isAtEnd = true;
+    let isAtEnd = fromEnd;
     const look = () => (isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR);
     const stay = new ResizeObserver(() => isAtEnd && element.scrollTo({ top: element.scrollHeight }));
     element.addEventListener("scroll", look, { passive: true });

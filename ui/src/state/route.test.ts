@@ -6,6 +6,8 @@ test("an address leads where it was made for", () => {
   const routes: Route[] = [
     { view: "chats" },
     { view: "chats", id: "a/b #1" },
+    { view: "chats", id: "c", found: { run: "r", part: "question" } },
+    { view: "chats", id: "c", found: { run: "r", part: "answer", words: "two words/of 100 %" } },
     { view: "channels", id: "c" },
     { view: "channels", id: "c", message: "m" },
     { view: "dms", id: "d" },

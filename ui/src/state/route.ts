@@ -2,8 +2,11 @@
 
 import { Cell, useCell } from "./cell";
 
+/** A message of a chat: the question of a run or its answer, and the words that a search found in it. */
+export type Found = { run: string; part: "question" | "answer"; words?: string };
+
 export type Route =
-  | { view: "chats"; id?: string }
+  | { view: "chats"; id?: string; found?: Found }
   | { view: "channels"; id?: string; message?: string }
   | { view: "dms"; id: string; message?: string }
   | { view: "agents"; id: string }
@@ -16,7 +19,7 @@ export type Route =
   | { view: "nowhere" };
 
 export function parse(hash: string): Route {
-  const [view = "", id, more] = hash
+  const [view = "", id, more, part, words] = hash
     .replace(/^#?\/?/, "")
     .split("/")
     .map(decodeURIComponent);
@@ -40,17 +43,27 @@ export function parse(hash: string): Route {
       return { view };
     case "":
     case "chats":
-      return id ? { view: "chats", id } : { view: "chats" };
+      if (!id || !more) return id ? { view: "chats", id } : { view: "chats" };
+      return {
+        view: "chats",
+        id,
+        found: { run: more, part: part === "answer" ? part : "question", ...(words && { words }) },
+      };
     default:
       return { view: "nowhere" };
   }
 }
 
 export const href = (route: Route): string => {
-  const more = "other" in route ? route.other : "message" in route ? route.message : undefined;
-  const parts = [route.view, "id" in route ? route.id : undefined, more];
+  const parts = [route.view, "id" in route ? route.id : undefined, ...moreOf(route)];
   return `#/${parts.flatMap((part) => (part ? [encodeURIComponent(part)] : [])).join("/")}`;
 };
+
+function moreOf(route: Route): (string | undefined)[] {
+  if ("other" in route) return [route.other];
+  if ("message" in route) return [route.message];
+  return "found" in route ? [route.found?.run, route.found?.part, route.found?.words] : [];
+}
 
 export const go = (route: Route): void => {
   location.hash = href(route);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isCurrent, way, type Turn } from "./branches";
+import { choicesTo, isCurrent, way, type Turn } from "./branches";
 
 const turn = (runId: string, parentId: string | null, isSuperseded = false): Turn => ({
   runId,
@@ -24,6 +24,11 @@ test("a thread without edits is one way", () => {
 test("a superseded branch is not shown by default, and can be chosen", () => {
   assert.deepEqual(ids(EDITED), ["a", "d", "e"]);
   assert.deepEqual(ids(EDITED, { a: "b" }), ["a", "b", "c"]);
+});
+
+test("there are choices that lead to any turn", () => {
+  for (const { runId } of EDITED) assert.ok(ids(EDITED, choicesTo(EDITED, runId)).includes(runId));
+  assert.deepEqual(choicesTo(EDITED, "unknown"), {});
 });
 
 test("a turn knows where it stands among its siblings", () => {

@@ -38,6 +38,18 @@ export function way(turns: readonly Turn[], choices: Choices = {}): Place[] {
   return places;
 }
 
+/** The choices that lead to a turn. */
+export function choicesTo(turns: readonly Turn[], runId: string): Choices {
+  const known = new Map(turns.map((turn) => [turn.runId, turn]));
+  const choices: { [parentId: string]: string } = {};
+  for (let turn = known.get(runId); turn !== undefined; ) {
+    const parent: Turn | undefined = known.get(turn.parentId ?? "");
+    choices[parent?.runId ?? ""] = turn.runId;
+    turn = parent;
+  }
+  return choices;
+}
+
 function chosen(siblings: readonly Turn[], choice: string | undefined): Turn | undefined {
   return (
     siblings.find((turn) => turn.runId === choice) ?? siblings.findLast((turn) => !turn.isSuperseded) ?? siblings.at(-1)

@@ -3,8 +3,8 @@
 import { waits } from "../../api/calls";
 import { sentence } from "../../api/http";
 import type { WaitRow } from "../../api/wire";
-import { keyGiven } from "../../api/key";
 import { Cell } from "../../state/cell";
+import { whileVisible } from "../../state/polling";
 import { follow } from "../../log/follow/follow";
 
 const EVERY = 3000;
@@ -65,15 +65,4 @@ export function followWaits(): () => void {
 }
 
 /** Look now and then, while the tab is visible; returns how to end it. */
-export function keepLooking(): () => void {
-  const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
-  now();
-  const timer = setInterval(() => isLive || now(), EVERY);
-  document.addEventListener("visibilitychange", now);
-  const unwatch = keyGiven.watch(now);
-  return () => {
-    clearInterval(timer);
-    document.removeEventListener("visibilitychange", now);
-    unwatch();
-  };
-}
+export const keepLooking = (): (() => void) => whileVisible(look, EVERY, () => !isLive);

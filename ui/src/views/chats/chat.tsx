@@ -10,13 +10,14 @@ import { useDoing, useReading, type Reading } from "../../state/requests";
 import { JumpToNewest, useBottom } from "../../state/bottom";
 import { useCell } from "../../state/cell";
 import { nameTab } from "../../frame/tab-title";
-import { isCurrent, way, type Choices, type Place } from "../../log/derived/branches";
+import { choicesTo, isCurrent, way, type Choices, type Place } from "../../log/derived/branches";
 import { isOver } from "../../log/events";
 import { useLog } from "../../log/follow/logs";
-import { go } from "../../state/route";
+import { go, type Found } from "../../state/route";
 import { Composer } from "./composer";
 import { ShareButton } from "./share";
 import { ChatOptions } from "./options";
+import { useMessageInView } from "./message-in-view";
 import { titles } from "./titles";
 import { TurnCard } from "./turn";
 import { Failure } from "../../frame/failure";
@@ -24,7 +25,8 @@ import { Loading, Missing } from "../../frame/states";
 
 const LOOK_EVERY = 2500;
 
-export function Chat({ id, changed }: { id: string; changed: () => void }) {
+/** `found`: the message that the address names. */
+export function Chat({ id, found, changed }: { id: string; found: Found | undefined; changed: () => void }) {
   const { value: turns, failure, isMissing, again } = useReading(() => api.turns(id), [id]);
   const [choices, setChoices] = useState<Choices>({});
   const { isBusy, failure: refused, start } = useDoing();
@@ -53,7 +55,9 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
     setChoices({});
   };
   const last = places.at(-1)?.turn.runId;
-  const bottom = useBottom([id]);
+  const bottom = useBottom([id], found === undefined);
+  useEffect(() => void (found && setChoices(choicesTo(turns ?? [], found.run))), [found?.run, turns === undefined]);
+  useMessageInView(bottom, found, places.some(({ turn }) => turn.runId === found?.run));
   const title = useCell(titles).get(id) ?? turns?.[0]?.question;
   useEffect(() => nameTab(title), [title]);
 
@@ -81,6 +85,7 @@ export function Chat({ id, changed }: { id: string; changed: () => void }) {
               judged={judged.again}
               edit={edit}
               isOldBranch={place.turn.isSuperseded}
+              found={place.turn.runId === found?.run ? found.part : undefined}
               choose={(runId) => setChoices({ ...choices, [places[index - 1]?.turn.runId ?? ""]: runId })}
             />
           ))}

@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { search } from "../../api/calls";
+import type { SearchPage } from "../../api/wire";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
 import { Marked } from "../../parts/text/marked";
 import { ago } from "../../parts/text/words";
 import { useReading } from "../../state/requests";
-import { href } from "../../state/route";
+import { href, type Found as Place } from "../../state/route";
 
 export function Found({ text }: { text: string }) {
   const { value: found, failure, again } = useReading(() => search(text), [text]);
@@ -20,13 +21,13 @@ export function Found({ text }: { text: string }) {
         {found.threads.map(({ thread_id, title, marks }) => (
           <Hit key={thread_id} id={thread_id} title={<Marked text={title} marks={marks} />} />
         ))}
-        {found.messages.map(({ message_id, thread_id, title, text, marks, role, created_at }) => (
-          <Hit key={message_id} id={thread_id} title={title ?? "New chat"}>
+        {found.messages.map((hit) => (
+          <Hit key={hit.message_id} id={hit.thread_id} title={hit.title ?? "New chat"} place={placeOf(hit, text)}>
             <span class="hit">
-              <Marked text={text} marks={marks} />
+              <Marked text={hit.text} marks={hit.marks} />
             </span>
             <span class="faint">
-              {role === "user" ? "asked" : "answered"} {ago(created_at)}
+              {hit.role === "user" ? "asked" : "answered"} {ago(hit.created_at)}
             </span>
           </Hit>
         ))}
@@ -36,10 +37,16 @@ export function Found({ text }: { text: string }) {
   );
 }
 
-function Hit({ id, title, children }: { id: string; title: ComponentChildren; children?: ComponentChildren }) {
+/** Where a message stands in its chat. */
+const placeOf = ({ run_id: run, role }: SearchPage["messages"][number], words: string): Place | undefined =>
+  run === null ? undefined : { run, part: role === "user" ? "question" : "answer", words };
+
+type Row = { id: string; title: ComponentChildren; place?: Place | undefined; children?: ComponentChildren };
+
+function Hit({ id, title, place, children }: Row) {
   return (
     <li>
-      <a href={href({ view: "chats", id })}>
+      <a href={href({ view: "chats", id, ...(place && { found: place }) })}>
         <span class="title">{title}</span>
         {children}
       </a>

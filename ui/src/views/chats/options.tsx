@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { deleteThread, exportThread, renameThread } from "../../api/calls";
+import { DeleteSection } from "../../frame/delete";
 import { Dialog } from "../../frame/dialog";
 import { Failure } from "../../frame/failure";
 import { save } from "../../parts/files/transfer";
@@ -87,38 +88,13 @@ function Export({ threadId, title }: Chat) {
 }
 
 function Delete({ threadId, changed }: Chat) {
-  const [isSure, setSure] = useState(false);
-  const { isBusy, failure, start } = useDoing();
-  const remove = () =>
-    start(async () => {
-      await deleteThread(threadId);
-      forget(threadId);
-      changed();
-      go({ view: "chats" });
-    });
-  return (
-    <section class="settings" aria-label="Delete">
-      <h3>Delete</h3>
-      <p class="faint">Deletes the chat with its messages and runs. It cannot be undone.</p>
-      <div class="buttons">
-        {isSure ? (
-          <>
-            <button type="button" class="danger" disabled={isBusy} onClick={remove}>
-              Delete for good
-            </button>
-            <button type="button" onClick={() => setSure(false)}>
-              Keep it
-            </button>
-          </>
-        ) : (
-          <button type="button" onClick={() => setSure(true)}>
-            Delete chat
-          </button>
-        )}
-      </div>
-      <Failure text={failure} />
-    </section>
-  );
+  const remove = async () => {
+    await deleteThread(threadId);
+    forget(threadId);
+    changed();
+    go({ view: "chats" });
+  };
+  return <DeleteSection what="chat" confirm="Delete for good" remove={remove} />;
 }
 
 /** A name for a file: letters and digits of the title. */

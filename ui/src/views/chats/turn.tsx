@@ -6,7 +6,7 @@ import { useDoing } from "../../state/requests";
 import type { Place } from "../../log/derived/branches";
 import { isOver } from "../../log/events";
 import { useLog } from "../../log/follow/logs";
-import { href } from "../../state/route";
+import { href, type Found } from "../../state/route";
 import type { FileRef } from "../../parts/files/files";
 import { FileList } from "../../parts/files/list";
 import { RunBody } from "../../parts/run/body";
@@ -27,16 +27,25 @@ type Turning = {
   edit: (runId: string, text: string) => Promise<void>;
   choose: (runId: string) => void;
   isOldBranch: boolean;
+  /** What the address names: the question or the answer. */
+  found: Found["part"] | undefined;
 };
 
-export function TurnCard({ place, files, feedback, judged, edit, choose, isOldBranch }: Turning) {
+export function TurnCard({ place, files, feedback, judged, edit, choose, isOldBranch, found }: Turning) {
   const { runId, question } = place.turn;
   const log = useLog(runId);
   const state = log.timeline.now;
   const again = useDoing();
   const retry = isOldBranch ? undefined : () => again.start(() => edit(runId, question));
   return (
-    <article aria-label={`Run ${short(runId)}`} data-run={runId} data-status={state.status} class="turn">
+    <article
+      aria-label={`Run ${short(runId)}`}
+      aria-current={found ? "true" : undefined}
+      data-run={runId}
+      data-status={state.status}
+      data-found={found}
+      class="turn"
+    >
       <Question place={place} edit={edit} choose={choose} canEdit={!isOldBranch && isOver(state.status)} />
       <FileList files={files[state.trigger ?? ""] ?? []} />
       <Failure text={log.failure} />

@@ -1,33 +1,42 @@
-/** A small chart: a bar or two for every day. The title of a bar says its value, and a text describes the whole chart. */
+/** A small chart: bars for every day, and what their colours mean. The title of a bar says its value, and a text describes the whole chart. */
 
-type Series = { name: string; colour: "blue" | "red" | "amber" | "accent"; values: readonly (number | null)[] };
-type Charted = { title: string; days: readonly string[]; series: readonly Series[]; format: (value: number) => string };
+export type Series = { name: string; colour: "blue" | "red" | "amber" | "accent"; values: readonly (number | null)[] };
+type Charted = {
+  title: string;
+  days: readonly string[];
+  series: readonly Series[];
+  format: (value: number) => string;
+  /** Whether the values of a day add up. */
+  isStacked?: boolean;
+};
 
 const WIDTH = 320;
 const HEIGHT = 96;
 const GAP = 2;
 
-/** The bars of a day stand in front of each other: the larger ones come first. */
-export function Chart({ title, days, series, format }: Charted) {
-  const most = Math.max(...series.flatMap(({ values }) => values.map((value) => value ?? 0)), 0);
+/** The bars of a day stand on each other, or in front of each other: the larger ones come first. */
+export function Chart({ title, days, series, format, isStacked = false }: Charted) {
+  const tops = days.map((_, place) => topsOf(series, place, isStacked));
+  const most = Math.max(...tops.flat(), 0);
   const step = WIDTH / Math.max(1, days.length);
   return (
     <figure class="chart">
       <figcaption>
         <strong>{title}</strong>
-        <span class="faint">at most {format(most)}</span>
+        <span class="faint">peak {format(most)}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={inWords(title, days, series, format)}>
         {days.map((day, place) =>
-          series.map(({ name, colour, values }) => {
+          series.map(({ name, colour, values }, number) => {
             const value = values[place] ?? 0;
-            const height = most ? (value / most) * (HEIGHT - 4) : 0;
+            const scale = most ? (HEIGHT - 4) / most : 0;
+            const height = value * scale;
             return (
               <rect
                 key={`${day} ${name}`}
                 data-colour={colour}
                 x={place * step + GAP / 2}
-                y={HEIGHT - height}
+                y={HEIGHT - (tops[place]?.[number] ?? 0) * scale}
                 width={Math.max(1, step - GAP)}
                 height={height}
               >
@@ -42,8 +51,24 @@ export function Chart({ title, days, series, format }: Charted) {
         <span>{days[0]}</span>
         <span>{days.at(-1)}</span>
       </p>
+      {series.length > 1 && (
+        <ul class="legend faint" aria-hidden="true">
+          {series.map(({ name, colour }) => (
+            <li key={name}>
+              <i data-colour={colour} />
+              {name}
+            </li>
+          ))}
+        </ul>
+      )}
     </figure>
   );
+}
+
+/** Where the bars of a day end, from the ground. */
+function topsOf(series: readonly Series[], place: number, isStacked: boolean): number[] {
+  const values = series.map(({ values }) => values[place] ?? 0);
+  return isStacked ? values.map((_, last) => values.slice(0, last + 1).reduce((sum, value) => sum + value, 0)) : values;
 }
 
 /** The days on which there was something, for people who do not see the bars. */

@@ -9,6 +9,7 @@ import { Loading } from "../../frame/states";
 import { useReading } from "../../state/requests";
 import { duration, money } from "../../parts/text/words";
 import { Chart } from "./chart";
+import { byCode } from "./errors";
 
 const EVERY = 30_000;
 const SPANS = ["7", "14", "30", "90"];
@@ -84,6 +85,7 @@ const whole = (value: number): string => Math.round(value).toLocaleString();
 function Charts({ found: { days } }: { found: Statistics }) {
   const names = days.map(({ day }) => day);
   const of = (value: (day: Figures) => number | null) => days.map(value);
+  const codes = byCode(days);
   return (
     <div class="charts">
       <Chart
@@ -95,6 +97,7 @@ function Charts({ found: { days } }: { found: Statistics }) {
           { name: "failed", colour: "red", values: of(failed) },
         ]}
       />
+      {codes.length > 0 && <Chart title="Errors" days={names} format={whole} series={codes} isStacked />}
       <Chart
         title="Duration"
         days={names}

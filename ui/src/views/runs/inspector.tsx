@@ -74,7 +74,7 @@ export function Inspector({ id }: { id: string }) {
           Run <span class="mono">{short(id)}</span>
         </h1>
         <StatusChip status={status} />
-        {row && <Trigger state={now} place={place} hasThread={threadId != null} />}
+        {row && <Trigger state={now} runId={id} place={place} hasThread={threadId != null} />}
         <Wrote state={now} />
         <Actions
           runId={id}
@@ -136,8 +136,10 @@ export function Inspector({ id }: { id: string }) {
 const statusOf = (state: RunState, row: RunRow | undefined): Status =>
   state.status === "queued" && state.startedAt === undefined && row?.started_at ? "running" : state.status;
 
+type Triggered = { state: RunState; runId: string; place: Route | undefined; hasThread: boolean };
+
 /** What the run was started by, as a link to it. */
-function Trigger({ state, place, hasThread }: { state: RunState; place: Route | undefined; hasThread: boolean }) {
+function Trigger({ state, runId, place, hasThread }: Triggered) {
   if (state.parent)
     return (
       <a class="faint" href={href({ view: "runs", id: state.parent })}>
@@ -147,12 +149,18 @@ function Trigger({ state, place, hasThread }: { state: RunState; place: Route | 
   if (!hasThread) return <span class="faint">started over the API</span>;
   if (place === undefined) return null; // not known yet
   const isChat = place.view === "chats";
-  const there: Route = isChat || !state.trigger ? place : { view: "messages", id: state.trigger };
+  const there = whereStarted(place, runId, state.trigger);
   return (
     <a class="faint" href={href(there)}>
       {isChat ? "started by a message in a chat" : `started by a message in a ${place.view === "dms" ? "DM" : "channel"}`}
     </a>
   );
+}
+
+/** Where the message stands that a run answers. */
+function whereStarted(place: Route, runId: string, messageId: string | undefined): Route {
+  if (place.view === "chats") return { ...place, found: { run: runId, part: "question" } };
+  return messageId ? { view: "messages", id: messageId } : place;
 }
 
 /** What the run answers, if it was asked in a chat. */

@@ -51,9 +51,9 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
       </div>
       <p class="axis faint">
         <span>0</span>
-        {scale.isShortened && <span>waits are drawn shorter</span>}
         <span>{duration(to - shape.from)}</span>
       </p>
+      {scale.isShortened && <p class="shortened faint">Waits are drawn shorter.</p>}
       {shape.marks.length > 0 && (
         <p class="faint attempts">
           {shape.marks.map(({ seq, attempt, why }) => (

@@ -4,8 +4,8 @@
  */
 
 import { markRead, unreadRows, type Place } from "../../../api/channels";
-import { keyGiven } from "../../../api/key";
 import { Cell } from "../../../state/cell";
+import { whileVisible } from "../../../state/polling";
 import { placeOf } from "./feed";
 
 export type Unread = { readId: string | null; count: number };
@@ -44,15 +44,4 @@ export async function read(place: Place, messageId: string): Promise<void> {
 }
 
 /** Poll while the tab is visible; returns a function that stops it. */
-export function keepCounting(): () => void {
-  const now = () => document.visibilityState === "visible" && void look().catch(() => undefined);
-  now();
-  const timer = setInterval(now, EVERY);
-  document.addEventListener("visibilitychange", now);
-  const unwatch = keyGiven.watch(now);
-  return () => {
-    clearInterval(timer);
-    document.removeEventListener("visibilitychange", now);
-    unwatch();
-  };
-}
+export const keepCounting = (): (() => void) => whileVisible(look, EVERY);

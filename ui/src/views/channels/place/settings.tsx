@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { changeChannel, deleteChannel } from "../../../api/channels";
 import type { Agent, Channel } from "../../../api/wire";
+import { DeleteSection } from "../../../frame/delete";
 import { Dialog } from "../../../frame/dialog";
 import { Failure } from "../../../frame/failure";
 import { useDoing } from "../../../state/requests";
@@ -69,36 +70,11 @@ function Naming({ channel, changed }: Pick<Setting, "channel" | "changed">) {
 }
 
 function Deleting({ channel, changed, close }: Pick<Setting, "channel" | "changed" | "close">) {
-  const [isAsking, setAsking] = useState(false);
-  const { isBusy, failure, start } = useDoing();
-  const remove = () =>
-    start(async () => {
-      await deleteChannel(channel.id);
-      close();
-      go({ view: "channels" });
-      await changed();
-    });
-  return (
-    <section class="settings" aria-label="Delete">
-      <h3>Delete</h3>
-      <p class="faint">Deletes the channel with its messages and runs. It cannot be undone.</p>
-      <div class="buttons">
-        {isAsking ? (
-          <>
-            <button type="button" class="danger" disabled={isBusy} onClick={remove}>
-              Yes, delete # {channel.name}
-            </button>
-            <button type="button" class="quiet" onClick={() => setAsking(false)}>
-              Cancel
-            </button>
-          </>
-        ) : (
-          <button type="button" onClick={() => setAsking(true)}>
-            Delete channel
-          </button>
-        )}
-      </div>
-      <Failure text={failure} />
-    </section>
-  );
+  const remove = async () => {
+    await deleteChannel(channel.id);
+    close();
+    go({ view: "channels" });
+    await changed();
+  };
+  return <DeleteSection what="channel" confirm={`Yes, delete # ${channel.name}`} remove={remove} />;
 }
