@@ -1,5 +1,6 @@
 """A command in a separate terminal: typed into, and read as a person would read it."""
 
+import codecs
 import os
 import pty
 import re
@@ -14,12 +15,16 @@ from tests.cli.cli_process import RUNYARD, environment
 from tests.support.eventually import PATIENCE
 
 _STYLE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+# What may go on in the next piece that is read: the beginning of a style, or of a line's end.
+_UNFINISHED = re.compile(r"(\x1b(\[[0-9;?]*)?|\r)\Z")
 
 
 class Terminal:
     def __init__(self, pid: int, descriptor: int) -> None:
         self.pid = pid
         self._descriptor = descriptor
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._unfinished = ""
         self._shown = ""
         self._read = 0
 
@@ -59,7 +64,11 @@ class Terminal:
             found = os.read(self._descriptor, 65536)
         except OSError:  # how Linux says that the other side is closed
             return False
-        self._shown += _STYLE.sub("", found.decode(errors="replace")).replace("\r\n", "\n")
+        text = self._unfinished + self._decoder.decode(found)
+        unfinished = _UNFINISHED.search(text)
+        complete = text[: unfinished.start()] if unfinished else text
+        self._unfinished = text[len(complete) :]
+        self._shown += _STYLE.sub("", complete).replace("\r\n", "\n")
         return bool(found)
 
 
