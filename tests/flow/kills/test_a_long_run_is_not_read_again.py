@@ -5,26 +5,12 @@ The test takes the middle of the log away while no process runs. A reader that f
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 
-from tests.support.scenario.databases import SqliteDatabase
 from tests.support.scenario.flow import Flow
 
 TOKENS = 12_000  # more than the events between two snapshots
 MIDDLE = "seq between 100 and 200"
-
-
-async def change(flow: Flow, statement: str) -> None:
-    """Change the database while no process of Runyard uses it."""
-    database = flow.database
-    if isinstance(database, SqliteDatabase):
-        with sqlite3.connect(database.path) as connection:
-            connection.execute(statement)
-        connection.close()
-    else:
-        await database.rows(statement)
 
 
 @pytest.mark.timeout(300)
@@ -37,8 +23,8 @@ async def test_state_and_next_message_of_a_long_run_do_not_read_its_log(any_flow
     await flow.request("GET", f"/api/runs/{run_id}/state")
     whole = (await flow.run(run_id))["last_seq"]
     await pod.kill()
-    await change(flow, f"create table taken as select * from run_events where run_id = '{run_id}' and {MIDDLE}")
-    await change(flow, f"delete from run_events where run_id = '{run_id}' and {MIDDLE}")
+    await flow.database.change(f"create table taken as select * from run_events where run_id = '{run_id}' and {MIDDLE}")
+    await flow.database.change(f"delete from run_events where run_id = '{run_id}' and {MIDDLE}")
 
     pod = await flow.next()
     state = (await flow.request("GET", f"/api/runs/{run_id}/state")).json()
@@ -48,7 +34,7 @@ async def test_state_and_next_message_of_a_long_run_do_not_read_its_log(any_flow
     assert (await flow.follow(following).end()).text == "t0 t1 t2 "
 
     await pod.kill()
-    await change(flow, "insert into run_events select * from taken")
-    await change(flow, "drop table taken")
+    await flow.database.change("insert into run_events select * from taken")
+    await flow.database.change("drop table taken")
     await flow.next()
     await flow.check()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.support.eventually import PATIENCE, eventually
-from tests.support.scenario.databases import PostgresDatabase, SqliteDatabase
+from tests.support.scenario.databases import PostgresDatabase
 from tests.support.scenario.flow import Flow
 
 SLEEPERS = 10_000
@@ -31,20 +31,8 @@ async def _insert(flow: Flow, table: str, rows: Sequence[dict[str, Any]]) -> Non
         await (await flow.database.connection()).copy_records_to_table(table, records=values, columns=columns)
         return
     marks = ", ".join("?" * len(columns))
-    with _sqlite(flow.database) as connection:
+    with sqlite3.connect(flow.database.path, timeout=PATIENCE) as connection:
         connection.executemany(f"insert into {table} ({', '.join(columns)}) values ({marks})", values)
-
-
-async def _write(flow: Flow, sql: str) -> None:
-    if isinstance(flow.database, PostgresDatabase):
-        await flow.database.rows(sql)
-        return
-    with _sqlite(flow.database) as connection:
-        connection.execute(sql)
-
-
-def _sqlite(database: SqliteDatabase) -> sqlite3.Connection:
-    return sqlite3.connect(database.path, timeout=PATIENCE)
 
 
 def _run(n: int) -> str:
@@ -85,7 +73,7 @@ async def _due(flow: Flow, runs: Sequence[str], first: int, every: int) -> dict[
     due = {run_id: first + n * every for n, run_id in enumerate(runs)}
     cases = " ".join(f"when '{run_id}' then {at}" for run_id, at in due.items())
     names = ", ".join(f"'{run_id}'" for run_id in due)
-    await _write(flow, f"update waits set expires_at = case run_id {cases} end where run_id in ({names})")
+    await flow.database.change(f"update waits set expires_at = case run_id {cases} end where run_id in ({names})")
     return due
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 
 from tests.support.checker.wait_invariants import Row
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE, eventually
 from tests.support.servers.postgres_server import PostgresServer
 
 CALM_SECONDS = 5.0
@@ -127,6 +127,9 @@ class PostgresDatabase:
             for row in found
         ]
 
+    async def change(self, sql: str) -> None:
+        await self.rows(sql)
+
     async def unrest(self) -> Sequence[str]:
         deadline = asyncio.get_running_loop().time() + CALM_SECONDS
         while found := [row["what"] for row in await self.rows(_UNREST)]:
@@ -163,6 +166,14 @@ class SqliteDatabase:
         try:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(sql).fetchall()]
+        finally:
+            connection.close()
+
+    async def change(self, sql: str) -> None:
+        connection = sqlite3.connect(self.path, timeout=PATIENCE)
+        try:
+            with connection:
+                connection.execute(sql)
         finally:
             connection.close()
 
