@@ -165,6 +165,7 @@ async def test_a_client_without_a_cursor_gets_the_answer_from_its_beginning(url:
 async def test_a_cursor_resumes_at_every_event_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
     found, proxy = await resumed_through_kills(flow, PROGRAM, 1, TRANSPORT="workflow", INPUT="slowly")
     assert (found["text"], found["status"]) == ("".join(COUNT), "ready")
+    assert found["cuts"] == 0, "the client asked for the whole answer again"
     assert found["parts"] == [STEP, "reasoning", "text"], "what the killed worker wrote is gone"
     assert proxy.cuts > len(COUNT)
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Self
+from typing import Self, cast
 from urllib.parse import urlsplit
 
 STREAM = b"text/event-stream"
@@ -49,29 +49,50 @@ class CuttingProxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        pods = self._pods()
-        try:
-            target = urlsplit(pods[next(self._turn) % len(pods)])
-            there, back = await asyncio.open_connection(target.hostname, target.port)
-        except (OSError, ZeroDivisionError):
-            writer.transport.abort()
-            return
-        tasks = {asyncio.create_task(_pass_on(reader, back)), asyncio.create_task(self._answer(there, writer))}
-        self._tasks |= tasks
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for each in (back, writer):
-            each.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._tasks -= tasks
+        """Pass a request on to a pod. A pod that is dead, or dies before it answers a GET, is replaced by the next one,
+        as deploy/nginx.conf does."""
+        connection = cast("asyncio.Task[None]", asyncio.current_task())
+        self._tasks.add(connection)
+        with suppress(OSError):
+            request = bytearray(await reader.read(65536))
+            pods, turn = self._pods(), next(self._turn)
+            for n in range(len(pods)):
+                if await self._ask(pods[(turn + n) % len(pods)], request, reader, writer):
+                    writer.close()
+                    break
+            else:
+                writer.transport.abort()
+        self._tasks.discard(connection)
 
-    async def _answer(self, source: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
-        """Pass on an answer; of a stream only as many events as a client may have."""
-        is_stream, rest = False, b""
+    async def _ask(
+        self, pod: str, request: bytearray, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Pass a request on, and its answer back. Return False if another pod may be asked."""
+        target = urlsplit(pod)
+        try:
+            there, back = await asyncio.open_connection(target.hostname, target.port)
+        except OSError:
+            return False
+        back.write(request)
+        answer = asyncio.create_task(self._answer(there, writer))
+        rest = asyncio.create_task(_pass_on(reader, back, request))
+        try:
+            await asyncio.wait((answer, rest), return_when=asyncio.FIRST_COMPLETED)
+            return not answer.done() or answer.result() or not request.startswith(b"GET")
+        finally:
+            back.close()
+            for task in (answer, rest):
+                task.cancel()
+            await asyncio.gather(answer, rest, return_exceptions=True)
+
+    async def _answer(self, source: asyncio.StreamReader, client: asyncio.StreamWriter) -> bool:
+        """Pass on an answer; of a stream only as many events as a client may have. Return whether there was any."""
+        has_begun = is_stream = False
+        rest = b""
         left: int | None = None
         with suppress(OSError):
             while chunk := await source.read(65536):
+                has_begun = True
                 if not is_stream and STREAM in chunk:
                     is_stream, left = True, self.events if self._numbers is None else next(self._numbers)
                     chunk = self._with_retry(chunk)
@@ -90,11 +111,12 @@ class CuttingProxy:
                         left, self.passed = left - 1, self.passed + 1
                 if not left:
                     self.cuts += 1
-                    return
+                    return True
                 if rest.endswith(LAST_CHUNK):  # the server keeps the connection open
                     client.write(rest)
                     rest = b""
             client.write(rest)
+        return has_begun
 
     def _with_retry(self, beginning: bytes) -> bytes:
         """Add the reconnection time to the beginning of a stream, as a chunk of its own behind the headers."""
@@ -104,8 +126,11 @@ class CuttingProxy:
         return b"%b%b%x\r\n%b\r\n%b" % (headers, end, len(self._retry), self._retry, body)
 
 
-async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter, passed: bytearray) -> None:
+    """Pass on what a client says until it leaves. A pod that dies does not end this."""
     with suppress(OSError):
         while chunk := await source.read(65536):
-            target.write(chunk)
-            await target.drain()
+            passed += chunk
+            with suppress(OSError):
+                target.write(chunk)
+                await target.drain()
