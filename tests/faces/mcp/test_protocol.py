@@ -209,7 +209,7 @@ async def _open_wait(server: Server, answered: int) -> str:
             return None
         state = (await server.http.get(f"/api/runs/{runs[0]['run_id']}/state")).json()
         done = sum(each["state"] == "answered" for each in state["waits"].values())
-        return str(waits[0]["wait_id"]) if done == answered and runs[0]["status"] == "running" else None
+        return str(waits[0]["wait_id"]) if done == answered and runs[0]["waiting"] else None
 
     return str(await eventually("the run waits", found))
 
