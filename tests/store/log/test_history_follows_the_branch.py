@@ -132,5 +132,7 @@ async def test_postgres_finds_each_ancestor_by_its_id(postgres_dsn: str) -> None
     await store.close()
     lines = [row["QUERY PLAN"].strip() for row in plan]
     conditions = [after for line, after in pairwise(lines) if " on runs " in line]
-    # not the name of the index: in an empty table that was analyzed, another one that has the id costs the same
-    assert [each.partition(" = ")[0] for each in conditions] == ["Index Cond: (id"] * 4, lines
+    # Not the name of the index, nor whether it is read through a bitmap: in an empty table that was analyzed, another
+    # index that has the id costs the same.
+    assert all(each.startswith(("Index Cond: (id = ", "Recheck Cond: (id = ")) for each in conditions), lines
+    assert len(conditions) == 4, lines
