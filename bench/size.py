@@ -1,6 +1,7 @@
 """The size of the measurements: `FULL` for real numbers, `TINY` for a test of a few seconds."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Size(Struct, frozen=True, kw_only=True):
@@ -20,11 +21,15 @@ class Size(Struct, frozen=True, kw_only=True):
     conversation_tokens: int
     most_conversations: int
 
+    def warm_up(self) -> "Size":
+        """Return the size of a measurement whose result is dropped."""
+        return replace(self, seconds=self.seconds / 4)
+
 
 FULL = Size(
     rounds=3,
     paced_rounds=2,
-    seconds=2.0,
+    seconds=1.5,
     clients=(1, 10, 50),
     tokens=200,
     in_flight=64,

@@ -27,10 +27,10 @@ def steps(stand: Stand, size: Size) -> list[Step]:
 
 def _compare(stand: Stand, kind: str, size: Size) -> Sequence[Row]:
     with stand.server(kind, "faces") as server:
-        rows = []
-        for take in range(size.paced_rounds + 1):
-            for face in FACES:
-                row = stream("flat", server, CLIENTS, size, face)
-                if take:  # the first round warms up
-                    rows.append(replace(row, case=CASE, server=server_name(kind, face)))
-        return rows
+        for face in FACES:
+            stream("flat", server, CLIENTS, size.warm_up(), face)
+        return [
+            replace(stream("flat", server, CLIENTS, size, face), case=CASE, server=server_name(kind, face))
+            for _ in range(size.paced_rounds)
+            for face in FACES
+        ]

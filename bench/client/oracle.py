@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from bench.client.wire import Piece
 
-TOKEN = re.compile(rb'"t(\d+) (?:(\d+) )?"')
+TOKEN = re.compile(rb'"t(\d+) (?:([a-j]+) )?"')
+DIGITS = bytes.maketrans(b"abcdefghij", b"0123456789")
 FRAME_END = re.compile(rb"\r?\n\r?\n")
 
 
@@ -45,7 +46,7 @@ def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") ->
                 raise Wrong(f"token {int(token[1])} came where {expected} was due")
             expected += 1
             if token[2]:
-                delays.append(at - int(token[2]))
+                delays.append(at - int(token[2].translate(DIGITS)))
     if not ended and end is not None:
         raise Wrong("the stream has no end")
     if expected != tokens:

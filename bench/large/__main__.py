@@ -1,5 +1,5 @@
 """`python -m bench.large`: compare a small with a large database on Postgres, in tens of minutes. Every batch measures
-both, so that their ratio is comparable."""
+both, so that their ratio is comparable. With `--parts` it measures some parts and keeps the results of the others."""
 
 import argparse
 import asyncio
@@ -18,7 +18,7 @@ from bench.large.long_replay import long_replays
 from bench.large.long_thread import long_threads
 from bench.large.open_streams import open_streams, possible
 from bench.large.waiting import waiting
-from bench.report.results import FOLDER, Results, Row, save
+from bench.report.results import FOLDER, Results, Row, load, save
 from bench.report.table import tables
 from bench.servers import machine
 from bench.servers.stand import POSTGRES, SQLITE, Stand
@@ -61,6 +61,7 @@ TINY = Size(
     replayed=2_000,
 )
 THREAD_ROUNDS = 5
+PARTS = ("queue", "log", "approvals", "threads", "replays", "streams")
 
 
 class Large:
@@ -72,36 +73,49 @@ class Large:
         self._logs: dict[int, Logs] = {}
         self._stores: list[PostgresStore] = []
 
-    def steps(self, streams: int) -> list[Step]:
+    def steps(self, parts: Sequence[str], streams: int) -> list[Step]:
+        return [step for part in parts for step in getattr(self, part)(streams)]
+
+    def queue(self, _: int) -> list[Step]:
         size = self._size
         return [
             *(Step(f"queue {queued:,} runs", partial(self._queue, queued)) for queued in size.queued),
             *(Step(f"claim, {_both(size.queued)} queued", self._claim) for _ in range(size.rounds)),
+        ]
+
+    def log(self, _: int) -> list[Step]:
+        size = self._size
+        return [
             *(Step(f"write {events:,} events", partial(self._write, events)) for events in size.events),
             *(Step(f"append and read, {_both(size.events)} events", self._log) for _ in range(size.rounds)),
-            *(
-                Step(
-                    f"{size.waiting:,} waiting approvals",
-                    partial(waiting, self._stand, kind, size.waiting, size.idle_seconds),
-                )
-                for kind in self._stand.durable()
-            ),
-            *(
-                Step(
-                    f"threads with {size.messages:,} messages, {kind}",
-                    partial(long_threads, self._stand, kind, size.messages, min(THREAD_ROUNDS, size.rounds), size.each),
-                )
-                for kind in self._stand.durable()
-            ),
-            *(
-                Step(
-                    f"replay of {size.replayed:,} events, {kind}",
-                    partial(long_replays, self._stand, kind, size.replayed),
-                )
-                for kind in self._stand.durable()
-            ),
-            Step(f"{streams:,} open streams", lambda: open_streams(self._stand, streams, size.idle_seconds)),
         ]
+
+    def approvals(self, _: int) -> list[Step]:
+        count, seconds = self._size.waiting, self._size.idle_seconds
+        return [
+            Step(f"{count:,} waiting approvals, {kind}", partial(waiting, self._stand, kind, count, seconds))
+            for kind in self._stand.durable()
+        ]
+
+    def threads(self, _: int) -> list[Step]:
+        messages, rounds, each = self._size.messages, min(THREAD_ROUNDS, self._size.rounds), self._size.each
+        return [
+            Step(
+                f"threads with {messages:,} messages, {kind}",
+                partial(long_threads, self._stand, kind, messages, rounds, each),
+            )
+            for kind in self._stand.durable()
+        ]
+
+    def replays(self, _: int) -> list[Step]:
+        events = self._size.replayed
+        return [
+            Step(f"replay of {events:,} events, {kind}", partial(long_replays, self._stand, kind, events))
+            for kind in self._stand.durable()
+        ]
+
+    def streams(self, count: int) -> list[Step]:
+        return [Step(f"{count:,} open streams", lambda: open_streams(self._stand, count, self._size.idle_seconds))]
 
     def close(self) -> None:
         for store in self._stores:
@@ -138,10 +152,22 @@ def _both(sizes: tuple[int, int]) -> str:
     return f"{sizes[0]:,} and {sizes[1]:,}"
 
 
+def with_others(new: Results, old: Results | None) -> Results:
+    """Add the results of the cases that were not measured this time, with the date of their measurement."""
+    measured = {row.case for row in new.rows}
+    others = [row for row in old.rows if row.case not in measured] if old else []
+    if old is None or not others:
+        return new
+    names = ", ".join(dict.fromkeys(row.case for row in others))
+    dates = {"date": f"{new.machine['date']} ({names}: {old.machine['date'][:10]})"}
+    return Results(new.machine | dates, [*others, *new.rows], old.missing | new.missing)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.large", description="Measure with large databases.")
     parser.add_argument("--tiny", action="store_true", help="sizes that show in seconds that it works")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where large.json goes")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these")
     asked = parser.parse_args()
     size = TINY if asked.tiny else FULL
     streams = possible(size.streams)
@@ -151,10 +177,12 @@ def main() -> None:
     with Stand((SQLITE, POSTGRES)) as stand, asyncio.Runner() as runner:
         large = Large(stand, size, runner)
         try:
-            rows = walk(large.steps(streams), time.monotonic())
+            rows = walk(large.steps(asked.parts, streams), time.monotonic())
         finally:
             large.close()
         results = Results(machine.facts(stand.postgres_version), rows, missing)
+    if len(asked.parts) < len(PARTS):
+        results = with_others(results, load("large", asked.folder))
     save(results, "large", asked.folder)
     console.print(*tables(results), sep="\n")
 

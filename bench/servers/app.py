@@ -8,7 +8,7 @@ import asyncio
 from time import monotonic_ns
 
 import runyard
-from bench.rivals.pace import due_tokens
+from bench.rivals.pace import due_tokens, timed_token
 
 TEXTS = [f"t{n} " for n in range(100_000)]
 PACE = 0.01  # seconds between two tokens
@@ -41,7 +41,7 @@ thinking = runyard.Agent("thinking", model="scripted", turns=[{"text": "Your ord
 async def paced(ctx: runyard.Context) -> None:
     """Write tokens as a model does: a token, then a pause."""
     for n in range(int(ctx.message.text)):
-        await ctx.token(f"t{n} {monotonic_ns()} ")
+        await ctx.token(timed_token(n, monotonic_ns()))
         await asyncio.sleep(PACE)
 
 
@@ -61,7 +61,7 @@ async def noop(ctx: runyard.Context) -> None:
 async def stamped(ctx: runyard.Context) -> None:
     """Write tokens as fast as possible, each with its time."""
     for n in range(int(ctx.message.text)):
-        await ctx.token(f"t{n} {monotonic_ns()} ")
+        await ctx.token(timed_token(n, monotonic_ns()))
 
 
 @runyard.agent
@@ -69,7 +69,7 @@ async def asking(ctx: runyard.Context) -> None:
     """The same, after an approval."""
     await ctx.request_approval("go?")
     for n in range(int(ctx.message.text)):
-        await ctx.token(f"t{n} {monotonic_ns()} ")
+        await ctx.token(timed_token(n, monotonic_ns()))
 
 
 @runyard.agent

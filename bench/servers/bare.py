@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from bench.rivals.pace import due_tokens
+from bench.rivals.pace import due_tokens, timed_token
 from bench.servers.app import PACE, TEXTS
 
 app = FastAPI()
@@ -53,7 +53,7 @@ async def texts(agent: str, tokens: int) -> AsyncIterator[str]:
                 yield text
         case "paced":
             for n in range(tokens):
-                yield f"t{n} {monotonic_ns()} "
+                yield timed_token(n, monotonic_ns())
                 await asyncio.sleep(PACE)
         case _:
             for text in TEXTS[:tokens]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.large.__main__ import with_others
 from bench.report import __main__ as report
 from bench.report.results import Results, Row, difference, load, percentile, ratio, save
 from bench.report.sheet import sheets
@@ -87,6 +88,15 @@ def test_results_survive_being_kept(tmp_path: Path) -> None:
     assert kept is not None
     assert (kept.machine, kept.missing, kept.rows[0].events_s) == (results.machine, results.missing, 1234.6)
     assert load("large", tmp_path) is None
+
+
+def test_parts_that_are_measured_alone_keep_the_results_of_the_others() -> None:
+    old = Results({"date": "2026-01-01", "cores": "4"}, [Row(case="claim", server="a"), Row(case="append", server="a")])
+    new = Results({"date": "2026-02-02", "cores": "2"}, [Row(case="append", server="b")])
+    both = with_others(new, old)
+    assert [(row.case, row.server) for row in both.rows] == [("claim", "a"), ("append", "b")]
+    assert both.machine == {"date": "2026-02-02 (claim: 2026-01-01)", "cores": "2"}
+    assert with_others(new, None) == new
 
 
 def test_every_row_of_the_report_shows_its_number() -> None:
