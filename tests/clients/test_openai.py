@@ -99,6 +99,7 @@ async def test_images_and_files_reach_the_agent(url: str, program: str) -> None:
     assert found["response"] == "look: image/png 89504e47, application/pdf 25504446"
     assert found["chat"] == "see: image/png 89504e47"
     assert found["made"] == "page.txt"
+    assert found["input"] == [["input_text", "look"], ["input_image", None], ["input_file", None]]
 
 
 async def test_what_the_client_deletes_is_gone(url: str, sqlite_flow: Flow) -> None:

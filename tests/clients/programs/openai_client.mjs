@@ -67,7 +67,14 @@ const cases = {
     ]
     const chat = await client.chat.completions.create({ model: 'viewer', messages: [{ role: 'user', content: parts }] })
     const made = await client.responses.create({ model: 'printer', input: 'one' })
-    say({ response: shown(response).text, made: made.runyard.files[0].name, chat: chat.choices[0].message.content })
+    const [item] = (await client.responses.inputItems.list(response.id)).data
+    const input = item.content.map((part) => [part.type, part.text ?? null])
+    say({
+      response: shown(response).text,
+      made: made.runyard.files[0].name,
+      chat: chat.choices[0].message.content,
+      input,
+    })
   },
 
   async error() {

@@ -149,7 +149,9 @@ def files():
     ]
     chat = client.chat.completions.create(model="viewer", messages=messages)
     made = client.responses.create(model="printer", input="one").runyard["files"]
-    say(response=response.output_text, made=made[0]["name"], chat=chat.choices[0].message.content)
+    [item] = client.responses.input_items.list(response.id)
+    parts = [[part.type, getattr(part, "text", None)] for part in item.content]
+    say(response=response.output_text, made=made[0]["name"], chat=chat.choices[0].message.content, input=parts)
 
 
 def delete():

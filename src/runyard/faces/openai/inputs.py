@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from runyard.domain.content.parts import File
 from runyard.domain.events import ClientTool
 from runyard.engine.intake.content import FileReference
 from runyard.engine.intake.inline_files import GivenFile, InlineFile, given_file, inline_file
@@ -205,10 +206,13 @@ def mixes_results_and_question(given: Input) -> bool:
     return given.question is not None and bool(given.earlier) and given.earlier[-1]["role"] == "tool"
 
 
-def as_items(run_id: str, earlier: Sequence[dict[str, Any]], question: str) -> list[dict[str, Any]]:
-    """Return messages as items of a response's input, oldest first. The ids are made of the run's."""
+def as_items(
+    run_id: str, earlier: Sequence[dict[str, Any]], question: str, files: Sequence[File] = ()
+) -> list[dict[str, Any]]:
+    """Return messages as items of a response's input, oldest first. The ids are made of the run's. `files` belong to
+    the question."""
     items: list[dict[str, Any]] = []
-    for message in [*earlier, {"role": "user", "content": question}]:
+    for message in [*earlier, {"role": "user", "content": question, "files": files}]:
         for item in _as_items(message):
             items.append({"id": f"{item.pop('prefix')}_{run_id}_{len(items)}", **item, "status": "completed"})
     return items
@@ -220,12 +224,19 @@ def _as_items(message: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"prefix": "fco", "type": "function_call_output", "call_id": call_id, "output": output}]
     kind = "output_text" if message["role"] == "assistant" else "input_text"
     content = [{"type": kind, "text": message["content"]}]
+    content = [part for part in content if part["text"]] + [_file_part(file) for file in message.get("files", ())]
     said = {"prefix": "msg", "type": "message", "role": message["role"], "content": content}
     calls = [
         {"prefix": "fc", "type": "function_call", "call_id": call["id"], **call["function"]}
         for call in message.get("tool_calls") or ()
     ]
-    return [said, *calls] if message["content"] else calls
+    return [said, *calls] if content else calls
+
+
+def _file_part(file: File) -> dict[str, Any]:
+    if file.type.startswith("image/"):
+        return {"type": "input_image", "file_id": file.id, "detail": "auto"}
+    return {"type": "input_file", "file_id": file.id, "filename": file.name}
 
 
 def client_tools(given: Sequence[dict[str, Any]]) -> list[ClientTool]:

@@ -196,7 +196,8 @@ async def _input_items(engine: Engine, run: Run, part: int) -> list[dict[str, An
         ]
     first = await engine.views.state(run.owner, run.id, 1)
     earlier = [] if first.options is None else first.options.earlier
-    return inputs.as_items(run.id, earlier, await engine.views.question(run))
+    question = (await engine.views.triggers([run])).get(run.id)
+    return inputs.as_items(run.id, earlier, question.text if question else "", question.files if question else ())
 
 
 router.routes.extend(chat_routes.router.routes)
