@@ -1,4 +1,5 @@
-"""What the translations of answers in parts have in common: which method takes which event, and what they know. Pure.
+"""What the translations of answers in parts have in common: the frame around an event, which method takes which event,
+and what they know. Pure.
 
 A run is one or more parts of an answer. A part ends where the run waits for something that the client may
 answer: an approval, a question or a tool of the client. The next part begins with the event after that.
@@ -10,6 +11,7 @@ from typing import Any, Generic, TypeVar, assert_never
 from msgspec import Struct, field
 
 from runyard.domain.events import (
+    PROGRESS,
     ApprovalRequested,
     Event,
     MessageReceived,
@@ -21,20 +23,25 @@ from runyard.domain.events import (
 from runyard.domain.wait import ClientWait
 
 
-class PartedState(Struct, kw_only=True):
-    """What such a translation knows after an event. It is JSON, so a snapshot can hold it."""
+class LogState(Struct, kw_only=True):
+    """What every such translation knows after an event. It is JSON, so a snapshot can hold it."""
 
     run_id: str
     part: int = 0
     is_open: bool = False
-    has_text: bool = False
     written: list[str] = field(default_factory=list)  # the text, in pieces
     kept: int = 0  # pieces that a reset does not withdraw
+    error: RunError | None = None
+
+
+class PartedState(LogState, kw_only=True):
+    """What the translation also knows if it shows waits, steps and messages."""
+
+    has_text: bool = False
     waits: dict[str, ClientWait] = field(default_factory=dict)  # that the client may answer, by wait id
     others: dict[str, dict[str, Any]] = field(default_factory=dict)  # other open waits, as they are shown
     steps: dict[str, str] = field(default_factory=dict)  # shown names of the agent's open steps
     received: dict[str, str] = field(default_factory=dict)  # messages for this run that it has not taken
-    error: RunError | None = None
 
     @property
     def open_waits(self) -> dict[str, ClientWait]:
@@ -48,14 +55,46 @@ class PartedState(Struct, kw_only=True):
             wait.part = self.part
 
 
+LogStateT = TypeVar("LogStateT", bound=LogState)
 StateT = TypeVar("StateT", bound=PartedState)
 ShownT = TypeVar("ShownT")
 
 
-class PartedTranslation(ABC, Generic[StateT, ShownT]):
-    """Hands each event to the method for its family. A method adds what the event shows to `out`."""
+class LogTranslation(ABC, Generic[LogStateT, ShownT]):
+    """Takes the events of a log in order and returns what each shows. It begins with the id of a run, or with the state
+    that a snapshot holds. Each method adds what it shows to `out`."""
 
-    state: StateT
+    state_type: type[LogStateT]
+
+    def __init__(self, run_id: str, state: LogStateT | None = None) -> None:
+        self.state = state or self.state_type(run_id=run_id)
+
+    def take(self, event: Event) -> list[ShownT]:
+        """Return what this event adds to the current part."""
+        out: list[ShownT] = []
+        if not self.state.is_open:
+            self._begin(event, out)
+        self._apply(event, out)
+        if event.type in PROGRESS:
+            self._keep(out)
+            self.state.kept = len(self.state.written)
+        return out
+
+    @abstractmethod
+    def _begin(self, event: Event, out: list[ShownT]) -> None:
+        """Begin the next part."""
+
+    @abstractmethod
+    def _apply(self, event: Event, out: list[ShownT]) -> None:
+        """Show the event."""
+
+    @abstractmethod
+    def _keep(self, out: list[ShownT]) -> None:
+        """End the open text. A later reset withdraws nothing of the part so far."""
+
+
+class PartedTranslation(LogTranslation[StateT, ShownT]):
+    """Hands each event to the method for its family."""
 
     def _apply(self, event: Event, out: list[ShownT]) -> None:
         match event.type:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from runyard.domain.events import (
-    PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
@@ -41,20 +40,7 @@ from runyard.faces.ag_ui.state import State
 class Translation(PartedTranslation[State, Shown]):
     """Takes the events of a log in order and returns the events of the current part."""
 
-    def __init__(self, run_id: str, state: State | None = None) -> None:
-        self.state = state or State(run_id=run_id)
-
-    def take(self, event: Event) -> list[Shown]:
-        """Return what this event adds to the current part."""
-        state, out = self.state, list[Shown]()
-        if not state.is_open:
-            self._begin(event, out)
-        self._apply(event, out)
-        if event.type in PROGRESS:
-            self._close_text(out)
-            state.unkept = []
-            state.kept = len(state.written)
-        return out
+    state_type = State
 
     # --- parts
 
@@ -66,6 +52,10 @@ class Translation(PartedTranslation[State, Shown]):
         state.is_open, state.made = True, 0
         state.messages, state.spare, state.agents_open = [], [], []
         out.append({"type": "RUN_STARTED", "protocolVersion": "1.0", "metadata": {"runyard": {"runId": state.run_id}}})
+
+    def _keep(self, out: list[Shown]) -> None:
+        self._close_text(out)
+        self.state.unkept = []
 
     def _end(self, out: list[Shown], last: Shown) -> None:
         """End the part. AG-UI wants everything closed before its last event."""

@@ -11,7 +11,6 @@ result begins a new step. Other chunks of the withdrawn step (a tool call that h
 from typing import Any
 
 from runyard.domain.events import (
-    PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
@@ -40,19 +39,11 @@ from runyard.faces.ai_sdk.state import ShownCall, State
 class Translation(PartedTranslation[State, Chunk]):
     """Takes the events of a log in order and returns the chunks of the current part."""
 
-    def __init__(self, run_id: str, state: State | None = None) -> None:
-        self.state = state or State(run_id=run_id)
+    state_type = State
 
     def take(self, event: Event) -> list[Chunk]:
         """Return what this event adds to the current part."""
-        state, out = self.state, list[Chunk]()
-        if not state.is_open:
-            self._begin(event, out)
-        self._apply(event, out)
-        if event.type in PROGRESS:
-            self._close_text(out)
-            state.has_result, state.is_fresh = True, False
-            state.kept = len(state.written)
+        state, out = self.state, super().take(event)
         state.count += len(out)
         if not state.is_open:
             state.sizes.append(state.count)
@@ -67,6 +58,10 @@ class Translation(PartedTranslation[State, Chunk]):
         out.append(chunks.start(state.run_id, queued.agent if isinstance(queued, RunQueued) else None))
         if state.part == 1:
             self._new_step(out)
+
+    def _keep(self, out: list[Chunk]) -> None:
+        self._close_text(out)
+        self.state.has_result, self.state.is_fresh = True, False
 
     def _end(self, out: list[Chunk], *last: Chunk) -> None:
         state = self.state

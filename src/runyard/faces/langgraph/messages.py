@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runyard.domain.events import RunOutput
+from runyard.domain.state.parted import PartedTranslation
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.objects import Frame, Shown
 from runyard.faces.langgraph.state import OpenMessage, State
@@ -19,11 +20,8 @@ MODEL, TOOLS, CUSTOM = "model", "tools", "custom"
 FIRST_WHOLE = 1000  # an event has fewer other frames
 
 
-class Messages:
+class Messages(PartedTranslation[State, Frame]):
     """The messages of a run, and the frames that show them."""
-
-    def __init__(self, run_id: str, state: State | None = None) -> None:
-        self.state = state or State(run_id=run_id)
 
     def values(self) -> Shown:
         """Return the state that the run has written so far: its messages and outputs."""

@@ -15,7 +15,6 @@ back, and so do the next values.
 from typing import Any
 
 from runyard.domain.events import (
-    PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
@@ -34,30 +33,17 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
-from runyard.domain.state.parted import PartedTranslation, client_wait
+from runyard.domain.state.parted import client_wait
 from runyard.faces.langgraph import objects
 from runyard.faces.langgraph.messages import CUSTOM, TOOLS, Messages
 from runyard.faces.langgraph.objects import Frame
 from runyard.faces.langgraph.state import State
 
 
-class Translation(Messages, PartedTranslation[State, Frame]):
+class Translation(Messages):
     """Takes the events of a log in order and returns the frames of the current part."""
 
-    def take(self, event: Event) -> list[Frame]:
-        """Return what this event adds to the current part."""
-        state, out = self.state, list[Frame]()
-        if not state.is_open:
-            self._begin(event, out)
-        if not state.is_shown and (event.source == "worker" or event.type == "run.finished"):
-            state.is_shown = True
-            self._values(out)
-        self._apply(event, out)
-        if event.type in PROGRESS:
-            self._close_text()
-            state.unkept = []
-            state.kept = len(state.written)
-        return out
+    state_type = State
 
     # --- parts
 
@@ -72,6 +58,10 @@ class Translation(Messages, PartedTranslation[State, Frame]):
         run_id = objects.shown_run_id(state.run_id, state.part)
         out.append(Frame("", "metadata", {"run_id": run_id, "attempt": 1}))
 
+    def _keep(self, out: list[Frame]) -> None:
+        self._close_text()
+        self.state.unkept = []
+
     def _end(self, how: str, out: list[Frame], event: str, data: Any = None) -> None:
         state = self.state
         state.ended.append(how)
@@ -79,6 +69,12 @@ class Translation(Messages, PartedTranslation[State, Frame]):
         out.append(Frame("", event, data))
 
     # --- events
+
+    def _apply(self, event: Event, out: list[Frame]) -> None:
+        if not self.state.is_shown and (event.source == "worker" or event.type == "run.finished"):
+            self.state.is_shown = True
+            self._values(out)
+        super()._apply(event, out)
 
     def _text(self, event: Event, out: list[Frame]) -> None:
         match event.payload:

@@ -5,7 +5,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from runyard.domain.events import RunError, Usage
+from runyard.domain.events import Usage
+from runyard.domain.state.parted import LogState
 
 
 class OpenText(Struct):
@@ -26,12 +27,9 @@ class Handed(Struct):
     output: str | None = None
 
 
-class State(Struct, kw_only=True):
-    """What the translation knows after an event. Snapshots hold it."""
+class State(LogState, kw_only=True):
+    """What the translation knows after an event. The text is that of all responses."""
 
-    run_id: str
-    part: int = 0
-    is_open: bool = False
     ended: list[dict[str, Any]] = field(default_factory=list)  # the finished responses
     base: dict[str, Any] = field(default_factory=dict)  # the fields that every response of the run has
     echo: dict[str, Any] = field(default_factory=dict)
@@ -43,8 +41,6 @@ class State(Struct, kw_only=True):
     unkept: list[int] = field(default_factory=list)  # items that a reset withdraws
     items: dict[int, dict[str, Any]] = field(default_factory=dict)  # items of this response by index
     calls: dict[str, int] = field(default_factory=dict)  # open calls of the server, by call id
-    written: list[str] = field(default_factory=list)  # the text of all responses, in pieces
-    kept: int = 0  # pieces that a reset does not withdraw
     is_silent: bool = True  # this response has no text yet
     is_replaced: bool = False  # the answer was not the text that had been written
     waits: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for people
@@ -55,7 +51,6 @@ class State(Struct, kw_only=True):
     spent_by: set[str] = field(default_factory=set)  # steps whose usage a message has told
     sources: list[str] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
-    error: RunError | None = None
 
     def is_writing(self, kind: str) -> bool:
         """Return whether another piece of this kind only adds to the open text."""

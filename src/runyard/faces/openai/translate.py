@@ -15,7 +15,6 @@ from typing import Any, assert_never
 import msgspec
 
 from runyard.domain.events import (
-    PROGRESS,
     ApprovalDecided,
     ApprovalRequested,
     Event,
@@ -35,6 +34,7 @@ from runyard.domain.events import (
     WaitAnswered,
     WaitRequested,
 )
+from runyard.domain.state.parted import LogTranslation
 from runyard.faces.openai import objects
 from runyard.faces.openai.state import Handed, OpenText, State
 
@@ -42,26 +42,10 @@ Shown = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
 
 
-class Translation:
+class Translation(LogTranslation[State, Shown]):
     """Takes the events of a log in order and returns the events of responses. `part` names the current response."""
 
-    def __init__(self, run_id: str, state: State | None = None) -> None:
-        self.state = state or State(run_id=run_id)
-
-    def take(self, event: Event) -> list[Shown]:
-        """Return what this event adds to the current response."""
-        state, out = self.state, list[Shown]()
-        if not state.is_open:
-            self._begin(event, out)
-        elif state.status == "queued" and event.source == "worker":
-            state.status = "in_progress"
-            self._lifecycle("response.in_progress", out)
-        self._apply(event, out)
-        if event.type in PROGRESS:
-            self._close_text(out)
-            state.unkept.clear()
-            state.kept = len(state.written)
-        return out
+    state_type = State
 
     def response(self, part: int) -> dict[str, Any] | None:
         """Return a response of this run, or None if it has not begun."""
@@ -85,6 +69,10 @@ class Translation:
         state.is_silent = True
         self._lifecycle("response.created", out)
         self._lifecycle(f"response.{state.status}", out)
+
+    def _keep(self, out: list[Shown]) -> None:
+        self._close_text(out)
+        self.state.unkept.clear()
 
     def _lifecycle(self, name: str, out: list[Shown]) -> None:
         self._add(out, name, response=self._response())
@@ -129,6 +117,9 @@ class Translation:
     # --- events
 
     def _apply(self, event: Event, out: list[Shown]) -> None:
+        if self.state.status == "queued" and event.source == "worker":
+            self.state.status = "in_progress"
+            self._lifecycle("response.in_progress", out)
         match event.type:
             case "model.token" | "model.thinking" | "model.reset" | "model.message" | "step.finished" | "run.output":
                 self._text(event, out)
