@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from runyard.domain.runs.run import Run
 from runyard.engine.access import Access
 from runyard.engine.channels.activity import ConversationActivity
 from runyard.engine.channels.agent_directory import AgentDirectory
@@ -54,3 +55,9 @@ class Engine:
     pushes: Pushes
     model_requests: ModelRequests
     statistics: Statistics
+
+    async def cancel_last_run(self, owner: str, thread: str, patience: float) -> Run | None:
+        """Cancel the last run of a thread, which is named by its id or by the name that a client gave it. Return None
+        if there is none."""
+        run = (await self.views.thread_head(owner, thread)).run
+        return None if run is None else await self.cancel(owner, run.id, patience)

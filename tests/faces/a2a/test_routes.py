@@ -12,8 +12,10 @@ import runyard
 from runyard.agents.declared.loading import App
 from runyard.base.sse import Parser
 from runyard.domain.runs.run import Run
+from runyard.engine.log.snapshots import FoldKind
+from runyard.engine.queries.views import Views
 from runyard.faces.a2a.start import REUSED
-from runyard.faces.a2a.state import State
+from runyard.faces.a2a.translate import Translation
 from tests.faces.a2a.task_reader import read, same, text_of
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
@@ -322,9 +324,9 @@ async def test_a_task_that_is_deleted_while_it_is_listed_is_left_out(
     server = await serve(APP)
     task = (await result(server, "echo", "SendMessage", message("hello")))["task"]
 
-    async def nothing(engine: object, run: Run) -> State:
-        return State(run_id=run.id)  # the fold of a log without events
+    async def nothing(views: object, run: Run, kind: FoldKind[Translation]) -> Translation:
+        return kind.begin(run)  # the fold of a log without events
 
-    monkeypatch.setattr("runyard.faces.a2a.tasks.translated", nothing)
+    monkeypatch.setattr(Views, "fold", nothing)
     assert (await result(server, "echo", "ListTasks", {}))["tasks"] == []
     assert (await server.http.get(f"/a2a/echo/tasks/{task['id']}")).status_code == 404

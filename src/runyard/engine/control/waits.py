@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from runyard.base.clock import Clock
 from runyard.base.json_schema import check_value
 from runyard.domain.events import ApprovalDecided, Drafter, WaitAnswered, clean, cleaned
@@ -113,6 +115,17 @@ class Waits:
         if wait.state == "pending" and schema is not None:
             check_value(schema, value)
         return await self._record(owner, wait, "answered", by, WaitAnswered(wait.id, "answered", by, value))
+
+    async def answer_text(self, owner: str, wait_id: str, text: str, by: str) -> Wait:
+        """Record a value that came as text. If the wait needs something else, the text is decoded."""
+        try:
+            return await self.answer(owner, wait_id, text, by)
+        except Invalid:
+            try:
+                value = msgspec.json.decode(text)
+            except msgspec.DecodeError:
+                value = text
+            return await self.answer(owner, wait_id, value, by)
 
     async def fail(self, owner: str, wait_id: str, message: str, by: str) -> Wait:
         """Record that the client's tool failed, with a message for the model, and requeue the run."""

@@ -17,7 +17,7 @@ from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.state.run_state import State
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import DAY_MS
-from runyard.engine.log.snapshots import FoldedLog, FoldKind, Snapshots
+from runyard.engine.log.snapshots import F, FoldedLog, FoldKind, Snapshots
 from runyard.errors import Gone, Invalid, NotFound, RunyardError, Unreadable
 from runyard.store import Document, RunColumn, RunFilter, Store
 
@@ -132,6 +132,12 @@ class Views:
     async def folded(self, run: Run, kinds: Sequence[FoldKind[Any]]) -> list[FoldedLog[Any]]:
         """Fold the run's events so far, in several ways at once."""
         return await self._snapshots.folded(run, kinds)
+
+    async def fold(self, run: Run, kind: FoldKind[F]) -> F:
+        """Fold the run's events so far in one way."""
+        [folded] = await self.folded(run, [kind])
+        found: F = folded.fold
+        return found
 
     async def delete_thread(self, owner: str, thread_id: str) -> None:
         """Delete a thread with everything that belongs to it. Files that cannot be removed now are removed later."""

@@ -6,14 +6,12 @@ HTTP status in both bindings, because clients and proxies act on it.
 
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
 from runyard.faces.a2a import wire
 from runyard.web.errors.problems import Problem, shape
 from runyard.web.responses import Json
 
-KEPT = ("WWW-Authenticate", "Retry-After", "Allow")
 INFO, INVALID = "type.googleapis.com/google.rpc.ErrorInfo", "type.googleapis.com/google.rpc.BadRequest"
 DOMAIN = "a2a-protocol.org"
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -67,8 +65,8 @@ def _number(status: int, code: str) -> int:
     return INVALID_PARAMS
 
 
-def _details(said: dict[str, Any], status: int) -> list[dict[str, Any]]:
-    code = said["code"]
+def _details(problem: Problem) -> list[dict[str, Any]]:
+    code, status = problem.code, problem.status_code
     if code in REASONS:
         reason, domain = REASONS[code][1], DOMAIN
     elif _is_of_server(status):
@@ -76,41 +74,27 @@ def _details(said: dict[str, Any], status: int) -> list[dict[str, Any]]:
     else:
         reason, domain = OTHER_REASONS[_number(status, code)], DOMAIN
     found: list[dict[str, Any]] = [{"@type": INFO, "reason": reason, "domain": domain, "metadata": {"code": code}}]
-    if errors := said.get("errors"):
-        violations = [{"field": each["where"].partition(".")[2], "description": each["what"]} for each in errors]
+    if problem.errors:
+        violations = [{"field": where, "description": what} for where, what in problem.errors]
         found.append({"@type": INVALID, "fieldViolations": violations})
     return found
 
 
-def _message(said: dict[str, Any]) -> str:
-    if errors := said.get("errors"):
-        return " ".join(f"{each['where'].partition('.')[2]}: {each['what']}".lstrip(": ") for each in errors)
-    return str(said["detail"])
-
-
-def _kept(problem: Problem) -> dict[str, str]:
-    return {name: problem.headers[name] for name in KEPT if name in problem.headers}
-
-
 def in_rest_shape(problem: Problem) -> Response:
     """Return a problem as a status of google.rpc."""
-    said = msgspec.json.decode(bytes(problem.body))
-    status = 404 if said["code"] == "gone" else REST_STATUS.get(problem.status_code, problem.status_code)
-    name = "FAILED_PRECONDITION" if status == 400 and said["code"] in REASONS else NAMES.get(status, "UNKNOWN")
-    error = wire.StatusBody(
-        code=status, status=name, message=_message(said), details=_details(said, problem.status_code)
-    )
-    return Json(wire.RestError(error=error), status, headers=_kept(problem))
+    status = 404 if problem.code == "gone" else REST_STATUS.get(problem.status_code, problem.status_code)
+    name = "FAILED_PRECONDITION" if status == 400 and problem.code in REASONS else NAMES.get(status, "UNKNOWN")
+    error = wire.StatusBody(code=status, status=name, message=problem.sentence, details=_details(problem))
+    return Json(wire.RestError(error=error), status, headers=problem.kept_headers)
 
 
 def in_rpc_shape(problem: Problem, rpc_id: str | int | None = None) -> Response:
     """Return a problem as an error of JSON-RPC. Errors of the protocol have the HTTP status 200, because client
     libraries read no body with another one."""
-    said = msgspec.json.decode(bytes(problem.body))
-    status, code = problem.status_code, said["code"]
-    error = wire.RpcErrorBody(code=_number(status, code), message=_message(said), data=_details(said, status))
+    status, code = problem.status_code, problem.code
+    error = wire.RpcErrorBody(code=_number(status, code), message=problem.sentence, data=_details(problem))
     is_kept = _is_of_server(status) or code == "agent_not_found"
-    return Json(wire.RpcError(id=rpc_id, error=error), status if is_kept else 200, headers=_kept(problem))
+    return Json(wire.RpcError(id=rpc_id, error=error), status if is_kept else 200, headers=problem.kept_headers)
 
 
 for path in ("/a2a/{agent}", "/a2a/{agent}/"):

@@ -10,7 +10,7 @@ from runyard.domain.api_key import Scope
 from runyard.domain.events import Event
 from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
-from runyard.engine.log.snapshots import FoldedLog, translation_kind
+from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import Gone, NotFound
 from runyard.faces.a2a import objects, wire
 from runyard.faces.a2a.objects import Place, Shown
@@ -39,17 +39,6 @@ class Call(NamedTuple):
     @property
     def engine(self) -> Engine:
         return self.context.engine
-
-
-async def folded(engine: Engine, run: Run) -> FoldedLog[Translation]:
-    """Return the translation of a run's log so far, and how far that is."""
-    [found] = await engine.views.folded(run, [TRANSLATION])
-    return found
-
-
-async def translated(engine: Engine, run: Run) -> State:
-    """Return what the translation of a run's log knows so far."""
-    return (await folded(engine, run)).fold.state
 
 
 async def find(call: Call, task_id: str) -> Run:

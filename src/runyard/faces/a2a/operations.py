@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from runyard.domain.api_key import Scope
 from runyard.faces.a2a import objects, push, tasks, wire
-from runyard.faces.a2a.follow import Call, LaterUpdates, Updates, find, folded, place_of, until_pause
+from runyard.faces.a2a.follow import TRANSLATION, Call, LaterUpdates, Updates, find, place_of, until_pause
 from runyard.faces.a2a.start import start
 from runyard.web.run_to_end import ClientGone
 from runyard.web.streaming.sse import PartStream
@@ -53,7 +53,7 @@ async def subscribe(call: Call, given: wire.TaskName) -> Result:
     run = await find(call, given.id)
     if run.status.is_terminal:
         raise wire.UnsupportedOperation(ENDED)
-    known = await folded(call.engine, run)
+    [known] = await call.engine.views.folded(run, [TRANSLATION])
     updates = LaterUpdates(await place_of(call, run), known.fold, call.frame)
     return PartStream(call.context, run.id, updates, {RUN_ID: run.id}, after=known.seq, first=updates.first)
 

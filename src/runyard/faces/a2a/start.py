@@ -28,9 +28,10 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake.content import NewPart
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
+from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFound
 from runyard.faces.a2a import inputs, push, wire
-from runyard.faces.a2a.follow import Call, context_id, find, translated
+from runyard.faces.a2a.follow import TRANSLATION, Call, context_id, find
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
 from runyard.faces.a2a.objects import Place
 from runyard.web.responses import key_of
@@ -89,9 +90,8 @@ async def _ask(call: Call, message: wire.Message, config: wire.PushConfig | None
     context = clean(message.contextId) if message.contextId else new_id()
     new_push = None if config is None else partial(push.configured, config, Place(context, call.base))
     try:
-        accepted = await engine.intake.post_by_name(
-            owner, FACE, context, text, call.agent, key, options=options, parts=parts, push=new_push, head=head
-        )
+        asked = UserMessage(owner, FACE, text, call.agent, key, options=options, parts=parts, push=new_push)
+        accepted = await engine.intake.post_by_name(context, asked, head)
     except KeyReused:
         raise BadRequest(REUSED) from None
     if config is not None and accepted.repeated:  # the first message may have had no configuration, or another
@@ -122,7 +122,7 @@ async def _refuse_while_waiting(call: Call, message: wire.Message, run: Run | No
     """Raise Waiting if the last run of the context waits for the client: the new one would wait behind it."""
     if run is None or run.status != "waiting" or not await call.engine.waits.open(call.owner, None, 1, run.id):
         return
-    if (await translated(call.engine, run)).echo.get(MESSAGE_ID) != clean(message.messageId):
+    if (await call.engine.views.fold(run, TRANSLATION)).state.echo.get(MESSAGE_ID) != clean(message.messageId):
         raise wire.Waiting
 
 
@@ -142,7 +142,7 @@ async def _continue(call: Call, message: wire.Message, config: wire.PushConfig |
     edits = [each for each in prepared if each.decision is not None and each.decision.edited is not None]
     if len(edits) > 1:
         raise BadRequest(ONE_EDIT)
-    state = await translated(call.engine, run)
+    state = (await call.engine.views.fold(run, TRANSLATION)).state
     asked = [state.waits[each.wait.id].part for each in prepared if each.wait.id in state.waits]
     part = 1 + max(asked) if any(asked) else state.part
     if config is not None:

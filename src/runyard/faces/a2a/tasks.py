@@ -8,7 +8,7 @@ from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import from_iso
 from runyard.errors import NotFound
 from runyard.faces.a2a import objects, wire
-from runyard.faces.a2a.follow import Call, find, place_of, translated
+from runyard.faces.a2a.follow import TRANSLATION, Call, find, place_of
 from runyard.faces.a2a.objects import Shown
 from runyard.faces.a2a.state import CANCELED, COMPLETED, FAILED, INPUT_REQUIRED, SUBMITTED, WORKING, State
 
@@ -28,7 +28,7 @@ async def shown(call: Call, run: Run, history_length: int | None = None, *, with
 
 async def _readable(call: Call, run: Run) -> State:
     """Return what the run's log says. Raises TaskNotFound if the run was deleted since its row was read."""
-    state = await translated(call.engine, run)
+    state = (await call.engine.views.fold(run, TRANSLATION)).state
     if "timestamp" not in state.status:
         raise wire.TaskNotFound
     return state

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runyard.domain.events import Event
-from runyard.domain.runs.run import Run
-from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.faces.ag_ui import events
 from runyard.faces.ag_ui.events import Shown
@@ -15,18 +13,6 @@ from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 TRANSLATION = translation_kind("ag_ui", 2, State, Translation)
-
-
-async def translated(engine: Engine, run: Run) -> State:
-    """Return what the translation of a run's log knows so far."""
-    [folded] = await engine.views.folded(run, [TRANSLATION])
-    found: Translation = folded.fold
-    return found.state
-
-
-async def last_run(engine: Engine, owner: str, thread: str) -> Run | None:
-    """Return the last run of a thread, by its id or the name that a client gave it, or None without one."""
-    return (await engine.views.thread_head(owner, thread)).run
 
 
 class Part(NamedTuple):

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from runyard.faces.ag_ui import errors as errors
 from runyard.faces.ag_ui import wire
-from runyard.faces.ag_ui.follow import Asked, Encoder, last_run
+from runyard.faces.ag_ui.follow import Asked, Encoder
 from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, Wanted, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
@@ -40,8 +40,7 @@ async def stop_thread(engine: EngineDep, owner: Owner, agent: str, thread_id: st
     """Cancel the last run of a thread."""
     if agent not in engine.intake.agents:
         raise wire.AgentNotFound
-    run = await last_run(engine, owner, thread_id)
+    run = await engine.cancel_last_run(owner, thread_id, CANCEL_PATIENCE)
     if run is None:
         raise wire.ThreadNotFound
-    run = await engine.cancel(owner, run.id, CANCEL_PATIENCE)
     return Json(wire.Stopped(runId=run.id, status=run.status))

@@ -10,18 +10,18 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-import msgspec
-
 from runyard.domain.api_key import Scope
 from runyard.domain.events import ClientTool, clean
+from runyard.domain.runs.run import Run
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.errors import AlreadyDecided, BadRequest, Conflict, Invalid, NotFound
+from runyard.engine.intake.user_message import UserMessage
+from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
 from runyard.faces.ag_ui import inputs, wire
-from runyard.faces.ag_ui.follow import Part, translated
+from runyard.faces.ag_ui.follow import TRANSLATION, Part
 from runyard.faces.ag_ui.inputs import Input
 
 FACE = "ag-ui"
@@ -67,7 +67,7 @@ async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> P
     head = await engine.views.thread_head(owner, body.threadId)
     run = head.run
     is_waiting = run is not None and run.status == "waiting" and await engine.waits.open(owner, None, 1, run.id)
-    if run is not None and is_waiting and (await translated(engine, run)).echo.get(RUN_ID) != clean(body.runId):
+    if run is not None and is_waiting and not await _has_started(engine, run, body.runId):
         raise Waiting
     tools = [ClientTool(tool.name, tool.description, tool.parameters or {}) for tool in body.tools]
     options = RunOptions(
@@ -78,9 +78,8 @@ async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> P
     name = sha256(f"{body.threadId}\n{body.runId}".encode()).hexdigest()
     key = idempotency_key(owner, ROUTE, name, wanted.agent)
     parts = await new_parts(engine.files, owner, question, given.files)
-    accepted = await engine.intake.post_by_name(
-        owner, FACE, body.threadId, question, wanted.agent, key, tools, options=options, parts=parts, head=head
-    )
+    message = UserMessage(owner, FACE, question, wanted.agent, key, tools, options, parts)
+    accepted = await engine.intake.post_by_name(body.threadId, message, head)
     return Part(accepted.run_id, 1)
 
 
@@ -90,9 +89,14 @@ async def _again(engine: Engine, wanted: Wanted, run_id: str) -> Part:
         run = await engine.views.run(wanted.owner, run_id)
     except NotFound:
         raise BadRequest(inputs.NO_QUESTION) from None
-    if (await translated(engine, run)).echo.get(RUN_ID) != clean(wanted.body.runId):
+    if not await _has_started(engine, run, wanted.body.runId):
         raise BadRequest(inputs.NO_QUESTION)
     return Part(run.id, 1)
+
+
+async def _has_started(engine: Engine, run: Run, given: str) -> bool:
+    """Return whether the request that the client calls `given` started this run."""
+    return (await engine.views.fold(run, TRANSLATION)).state.echo.get(RUN_ID) == clean(given)
 
 
 async def _continue(engine: Engine, wanted: Wanted, given: Input) -> Part:
@@ -104,7 +108,7 @@ async def _continue(engine: Engine, wanted: Wanted, given: Input) -> Part:
     if any(wait.kind != "client_tool" for wait in waits):
         wanted.check_scope("approve")
     run = await engine.views.run(owner, waits[0].run_id)
-    shown = (await translated(engine, run)).waits
+    shown = (await engine.views.fold(run, TRANSLATION)).state.waits
     part = 1 + max((shown[wait.id].part for wait in waits if wait.id in shown), default=0)
     for wait in waits:
         if wait.state == "pending":
@@ -141,14 +145,7 @@ async def _resolve(engine: Engine, owner: str, wait: Wait, answer: wire.Resume) 
 
 
 async def _result(engine: Engine, owner: str, wait: Wait, result: str) -> None:
-    """Record a result. It is text in this protocol; if the tool must return something else, the text is decoded."""
+    """Record a result, which is text in this protocol."""
     if wait.kind != "client_tool":
         raise BadRequest(NO_WAIT)
-    try:
-        await engine.waits.answer(owner, wait.id, result, owner)
-    except Invalid:
-        try:
-            value = msgspec.json.decode(result)
-        except msgspec.DecodeError:
-            value = result
-        await engine.waits.answer(owner, wait.id, value, owner)
+    await engine.waits.answer_text(owner, wait.id, result, owner)

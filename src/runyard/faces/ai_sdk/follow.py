@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from runyard.domain.events import Event
-from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import NotFound
@@ -17,13 +16,6 @@ from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 RESUMED_SECONDS = 60.0
 TRANSLATION = translation_kind("ai_sdk", 2, State, Translation)
-
-
-async def translated(engine: Engine, run: Run) -> State:
-    """Return what the translation of a run's log knows so far."""
-    [folded] = await engine.views.folded(run, [TRANSLATION])
-    found: Translation = folded.fold
-    return found.state
 
 
 class Parts(NamedTuple):
@@ -90,26 +82,21 @@ async def named_stream(engine: Engine, owner: str, given: str) -> Parts | None:
         run = await engine.views.run(owner, found[0])
     except NotFound:
         return None
-    state, part = await translated(engine, run), found[1]
+    state, part = (await engine.views.fold(run, TRANSLATION)).state, found[1]
     if part > state.part:
         return None
     size = state.sizes[part - 1] if part <= len(state.sizes) else state.count
     return Parts(run.id, part, part, size, part <= len(state.sizes))
 
 
-async def last_run(engine: Engine, owner: str, chat: str) -> Run | None:
-    """Return the last run of a chat, or None without one. A chat is a thread: one that was named so, or has that id."""
-    return (await engine.views.thread_head(owner, chat)).run
-
-
 async def chat_stream(engine: Engine, owner: str, chat: str, *, or_ended: bool) -> Parts | None:
     """Return the whole message of the chat's last run as a stream, or None if it has ended and `or_ended` is false. A
     client whose connection broke may come after the end, so a run counts as open for some seconds more."""
-    run = await last_run(engine, owner, chat)
+    run = (await engine.views.thread_head(owner, chat)).run
     if run is None:
         return None
     if run.status.is_terminal and not or_ended and not engine.views.ended_within(run, RESUMED_SECONDS):
         return None
-    state = await translated(engine, run)
+    state = (await engine.views.fold(run, TRANSLATION)).state
     answered = frozenset(key for key, wait in state.waits.items() if not wait.is_open)
     return Parts(run.id, 1, max(1, state.part), state.size_of_all, not state.is_open, answered)

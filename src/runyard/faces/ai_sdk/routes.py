@@ -10,7 +10,7 @@ from starlette.responses import Response
 from runyard.errors import BadRequest
 from runyard.faces.ai_sdk import errors as errors
 from runyard.faces.ai_sdk import wire
-from runyard.faces.ai_sdk.follow import Encoder, Parts, chat_stream, last_run, named_stream
+from runyard.faces.ai_sdk.follow import Encoder, Parts, chat_stream, named_stream
 from runyard.faces.ai_sdk.start import FACE, Wanted, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
@@ -107,8 +107,7 @@ async def stop(engine: EngineDep, owner: Owner, agent: str, chat_id: str) -> Res
     """Cancel the last run of a chat."""
     if agent not in engine.intake.agents:
         raise wire.AgentNotFound
-    run = await last_run(engine, owner, chat_id)
+    run = await engine.cancel_last_run(owner, chat_id, CANCEL_PATIENCE)
     if run is None:
         raise wire.ChatNotFound
-    run = await engine.cancel(owner, run.id, CANCEL_PATIENCE)
     return Json(wire.Stopped(runId=run.id, status=run.status))

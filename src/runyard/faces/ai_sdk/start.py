@@ -20,9 +20,10 @@ from runyard.domain.wait import ClientWait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
+from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
 from runyard.faces.ai_sdk import inputs, wire
-from runyard.faces.ai_sdk.follow import Parts, translated
+from runyard.faces.ai_sdk.follow import TRANSLATION, Parts
 from runyard.faces.ai_sdk.inputs import Answers, Question
 
 FACE = "ai"
@@ -57,7 +58,8 @@ async def start(engine: Engine, wanted: Wanted) -> Parts:
     is_new_text = wanted.body.messageId is not None
     if (is_new_text or wanted.body.trigger == "regenerate-message") and (old := await _replaced(engine, wanted, given)):
         parts = await new_parts(engine.files, wanted.owner, given.text, given.files)
-        accepted = await engine.intake.edit(wanted.owner, FACE, old.id, given.text, wanted.agent, parts=parts)
+        message = UserMessage(wanted.owner, FACE, given.text, wanted.agent, parts=parts)
+        accepted = await engine.intake.edit(old.id, message)
         return Parts(accepted.run_id, 1, 1)
     return await _ask(engine, wanted, given)
 
@@ -71,9 +73,8 @@ async def _ask(engine: Engine, wanted: Wanted, given: Question) -> Parts:
     name = sha256(f"{chat}\n{given.message_id}".encode()).hexdigest()
     key = idempotency_key(owner, ROUTE, name, [wanted.agent, given.text])
     parts = await new_parts(engine.files, owner, given.text, given.files)
-    accepted = await engine.intake.post_by_name(
-        owner, FACE, chat, given.text, wanted.agent, key, tools, options=options, parts=parts, head=head
-    )
+    message = UserMessage(owner, FACE, given.text, wanted.agent, key, tools, options, parts)
+    accepted = await engine.intake.post_by_name(chat, message, head)
     return Parts(accepted.run_id, 1, 1)
 
 
@@ -105,7 +106,7 @@ async def _continue(engine: Engine, wanted: Wanted, given: Answers) -> Parts:
         run = await engine.views.run(owner, given.run_id if is_id(given.run_id) else "")
     except NotFound:
         raise BadRequest(NO_ANSWER) from None
-    waits = (await translated(engine, run)).waits
+    waits = (await engine.views.fold(run, TRANSLATION)).state.waits
     answered = {key: wait for key, wait in waits.items() if wait.part and _is_answered(key, wait, given)}
     if not answered:
         raise BadRequest(NO_ANSWER)

@@ -52,13 +52,6 @@ class Started(NamedTuple):
         return {"Location": f"{self.path}/{then}", "Content-Location": self.path, "Runyard-Run-Id": self.run_id}
 
 
-async def translated(engine: Engine, run: Run) -> Translation:
-    """Return the translation of a run's log so far."""
-    [folded] = await engine.views.folded(run, [TRANSLATION])
-    found: Translation = folded.fold
-    return found
-
-
 class Told(NamedTuple):
     """An ended run and all its messages, with its question."""
 
@@ -84,7 +77,7 @@ async def earlier_messages(engine: Engine, run: Run, state: State, known: dict[s
         elif each.id in known:
             found += known[each.id].messages
         else:
-            past = (await translated(engine, each)).state
+            past = (await engine.views.fold(each, TRANSLATION)).state
             told = [*_asked(each, past, questions.get(each.id)), *past.messages]
             found += told
             if each.status.is_terminal:

@@ -22,6 +22,7 @@ from runyard.faces.langgraph import commands, objects, thread_routes, wire
 from runyard.faces.langgraph import errors as errors
 from runyard.faces.langgraph.follow import (
     START,
+    TRANSLATION,
     Encoder,
     Load,
     PartStream,
@@ -30,7 +31,6 @@ from runyard.faces.langgraph.follow import (
     ValuesResponse,
     earlier_messages,
     stream_headers,
-    translated,
 )
 from runyard.faces.langgraph.start import FACE, PATIENCE, Wanted, find_thread, shown_id, start
 from runyard.faces.langgraph.threads import shown_parts, shown_run
@@ -224,7 +224,7 @@ async def join_run(request: Request) -> Response:
 async def join_stream(request: Request) -> Response:
     """Follow a run, after the event `Last-Event-ID`."""
     run, part = await _named(request)
-    modes = _modes(request) or (await translated(engine_of(request), run)).state.echo.get("stream_mode")
+    modes = _modes(request) or (await engine_of(request).views.fold(run, TRANSLATION)).state.echo.get("stream_mode")
     return await _stream(request, part, modes or wire.MODES, cancels=_cancels(request))
 
 
@@ -277,7 +277,7 @@ async def _named(request: Request) -> tuple[Run, Started]:
     run, part = await _run(engine, owner, request.path_params["run_id"])
     if run.thread_id is None or (thread is not None and run.thread_id != thread.id):
         raise NotFound(NO_RUN)
-    if part > 1 and part > (await translated(engine, run)).state.part + 1:
+    if part > 1 and part > (await engine.views.fold(run, TRANSLATION)).state.part + 1:
         raise NotFound(NO_RUN)
     thread = thread or await engine.views.thread(owner, run.thread_id)
     return run, Started(shown_id(thread), run.id, part)

@@ -21,10 +21,11 @@ from runyard.engine.engine import Engine
 from runyard.engine.intake.content import FileReference
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.intake.while_running import WhileRunning
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
 from runyard.faces.langgraph import inputs, webhooks, wire
-from runyard.faces.langgraph.follow import MOST_RUNS, Started, earlier_messages, translated
+from runyard.faces.langgraph.follow import MOST_RUNS, TRANSLATION, Started, earlier_messages
 from runyard.faces.langgraph.inputs import Input
 
 FACE = "langgraph"
@@ -95,19 +96,9 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
     note = idempotency_key(owner, route, wanted.key, body.model_dump())
     parts = await new_parts(engine.files, owner, given.question, given.files)
     push = None if body.webhook is None else partial(_webhook, body.webhook, name)
+    message = UserMessage(owner, FACE, given.question, body.assistant_id, note, options=options, parts=parts, push=push)
     if thread is None:
-        accepted = await engine.intake.post_by_name(
-            owner,
-            FACE,
-            name,
-            given.question,
-            body.assistant_id,
-            note,
-            options=options,
-            parts=parts,
-            push=push,
-            head=ThreadHead(),
-        )
+        accepted = await engine.intake.post_by_name(name, message, ThreadHead())
     elif given.values is not None:
         accepted = await engine.intake.start_in_thread(
             owner,
@@ -122,22 +113,10 @@ async def _ask(engine: Engine, wanted: Wanted) -> Started:
             push=push,
         )
     elif replaced is not None:
-        accepted = await engine.intake.edit(
-            owner, FACE, replaced.id, given.question, body.assistant_id, note, parts, options, push
-        )
+        accepted = await engine.intake.edit(replaced.id, message)
     else:
-        accepted = await engine.intake.post(
-            owner,
-            FACE,
-            thread.id,
-            given.question,
-            body.assistant_id,
-            note,
-            while_running=await _while_running(engine, thread, body),
-            options=options,
-            parts=parts,
-            push=push,
-        )
+        message = message._replace(while_running=await _while_running(engine, thread, body))
+        accepted = await engine.intake.post(thread.id, message)
     if push is not None:
         engine.pushes.add_stored(accepted.run_id)
     return Started(name, accepted.run_id, 1)
@@ -194,7 +173,7 @@ async def _contents(engine: Engine, run: Run | None) -> dict[str, Any]:
     """Return the contents of the messages of a state by their ids."""
     if run is None:
         return {}
-    translation = await translated(engine, run)
+    translation = await engine.views.fold(run, TRANSLATION)
     earlier = await earlier_messages(engine, run, translation.state)
     return {each["id"]: each["content"] for each in [*earlier, *translation.values()["messages"]]}
 
@@ -290,7 +269,7 @@ async def _matched(engine: Engine, owner: str, thread: Thread, resume: Any) -> t
 
 
 async def _next_part(engine: Engine, run: Run, waits: list[Wait]) -> int:
-    state = (await translated(engine, run)).state
+    state = (await engine.views.fold(run, TRANSLATION)).state
     asked = max((state.waits[wait.id].part for wait in waits if wait.id in state.waits), default=0)
     return asked + 1 if asked else max(1, state.part)
 

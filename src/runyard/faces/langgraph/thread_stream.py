@@ -49,8 +49,7 @@ def step_of(thread: Thread, run: Run, state: State) -> int:
 
 async def seq_now(engine: Engine, run: Run) -> int:
     """Return the seq of the last event that the run has so far."""
-    [folded] = await engine.views.folded(run, [THREAD_TRANSLATION])
-    return seq_of(run, folded.fold.state.count)
+    return seq_of(run, (await engine.views.fold(run, THREAD_TRANSLATION)).state.count)
 
 
 class Wanted(NamedTuple):

@@ -15,7 +15,7 @@ from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound
 from runyard.faces.langgraph import objects, wire
-from runyard.faces.langgraph.follow import MOST_RUNS, earlier_messages, translated
+from runyard.faces.langgraph.follow import MOST_RUNS, TRANSLATION, earlier_messages
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import NO_CHECKPOINT, before, find_thread, shown_id
 from runyard.faces.langgraph.state import State
@@ -46,13 +46,13 @@ def run_status(run: Run, part: int, state: State | None) -> str:
 
 
 async def shown_run(engine: Engine, thread: str, run: Run, part: int) -> Shown:
-    state = (await translated(engine, run)).state if run.asked or run.has_client_tools else None
+    state = (await engine.views.fold(run, TRANSLATION)).state if run.asked or run.has_client_tools else None
     return _run(thread, run, part, state)
 
 
 async def shown_parts(engine: Engine, thread: str, run: Run) -> list[Shown]:
     """Return the parts of a run, the newest first."""
-    state = (await translated(engine, run)).state if run.asked or run.has_client_tools else None
+    state = (await engine.views.fold(run, TRANSLATION)).state if run.asked or run.has_client_tools else None
     parts = 1 if state is None else max(1, state.part)
     return [_run(thread, run, part, state) for part in range(parts, 0, -1)]
 
@@ -87,7 +87,7 @@ async def thread_status(engine: Engine, run: Run | None) -> str:
         return "idle"
     if run.status is Status.ERROR:
         return "error"
-    is_waiting = run.status is Status.WAITING and not (await translated(engine, run)).state.is_open
+    is_waiting = run.status is Status.WAITING and not (await engine.views.fold(run, TRANSLATION)).state.is_open
     return "interrupted" if is_waiting else "busy"
 
 
@@ -165,7 +165,9 @@ async def _fits(engine: Engine, thread: Thread, wanted: wire.ThreadCount) -> boo
         return False
     if wanted.status is not None and wanted.status != await thread_status(engine, run):
         return False
-    return not wanted.values or (run is not None and _has((await translated(engine, run)).values(), wanted.values))
+    if not wanted.values or run is None:
+        return not wanted.values
+    return _has((await engine.views.fold(run, TRANSLATION)).values(), wanted.values)
 
 
 def _has(values: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
@@ -174,7 +176,7 @@ def _has(values: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
 
 async def has_metadata(engine: Engine, run: Run, wanted: Mapping[str, Any] | None) -> bool:
     """Return whether the metadata of a run has these values."""
-    return not wanted or _has((await translated(engine, run)).state.echo.get("metadata") or {}, wanted)
+    return not wanted or _has((await engine.views.fold(run, TRANSLATION)).state.echo.get("metadata") or {}, wanted)
 
 
 # --- states
@@ -182,7 +184,7 @@ async def has_metadata(engine: Engine, run: Run, wanted: Mapping[str, Any] | Non
 
 async def state_after(engine: Engine, thread: Thread, run: Run) -> Shown:
     """Return the state of a thread after a run, or at its present place."""
-    translation = await translated(engine, run)
+    translation = await engine.views.fold(run, TRANSLATION)
     state, values = translation.state, translation.values()
     values["messages"] = [*await earlier_messages(engine, run, state), *values["messages"]]
     interrupts = translation.interrupts() if not state.is_open else []

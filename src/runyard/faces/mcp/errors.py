@@ -6,7 +6,6 @@ by this server (key, scope, limit, load) keeps its HTTP status in both, so that 
 
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
 from runyard.errors import Gone, Invalid, NotFound, RunyardError
@@ -15,7 +14,6 @@ from runyard.faces.mcp.wire import ProtocolError
 from runyard.web.errors.problems import Problem, shape
 from runyard.web.responses import Json
 
-KEPT = ("WWW-Authenticate", "Retry-After", "Allow")
 CODES = {400: wire.INVALID_REQUEST, 404: wire.INVALID_PARAMS, 422: wire.INVALID_REQUEST, 500: wire.INTERNAL}
 
 
@@ -36,14 +34,10 @@ def response(error: ProtocolError, request_id: str | int | None, status: int | N
 
 def in_shape(problem: Problem) -> Response:
     """Return a problem as an error of JSON-RPC. The id of the request may be unknown, so it is null."""
-    said = msgspec.json.decode(bytes(problem.body))
-    message, data = said["detail"], {"code": said["code"]}
-    if errors := said.get("errors"):
-        message = " ".join(f"{each['where'].partition('.')[2]}: {each['what']}".lstrip(": ") for each in errors)
-    code = wire.NOT_JSON if said["code"] == "not_json" else CODES.get(problem.status_code, wire.REFUSED)
-    kept = {name: problem.headers[name] for name in KEPT if name in problem.headers}
+    message, data = problem.sentence, {"code": problem.code}
+    code = wire.NOT_JSON if problem.code == "not_json" else CODES.get(problem.status_code, wire.REFUSED)
     answer = response(ProtocolError(code, message, data), None, problem.status_code)
-    answer.headers.update(kept)
+    answer.headers.update(problem.kept_headers)
     return answer
 
 

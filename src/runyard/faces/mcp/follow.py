@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from runyard.domain.content.parts import File
 from runyard.domain.events import Event, RunOutput
-from runyard.domain.runs.run import Run
-from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.objects import Shown
@@ -25,13 +23,6 @@ TRANSLATION = translation_kind("mcp", 2, State, Translation)
 RETRY_MS = 500
 Load = Callable[[Sequence[File]], Awaitable[dict[str, bytes]]]
 _encode = msgspec.json.Encoder().encode
-
-
-async def translated(engine: Engine, run: Run) -> State:
-    """Return what the translation of a run's log knows so far."""
-    [folded] = await engine.views.folded(run, [TRANSLATION])
-    found: Translation = folded.fold
-    return found.state
 
 
 async def load_nothing(files: Sequence[File]) -> dict[str, bytes]:

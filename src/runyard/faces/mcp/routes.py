@@ -18,7 +18,7 @@ from runyard.base.ids import new_secret
 from runyard.engine.access import Caller as KeyCaller
 from runyard.errors import NotFound, RunyardError, ScopeMissing
 from runyard.faces.mcp import errors, files, inputs, methods, objects, tasks, wire
-from runyard.faces.mcp.follow import Answer, Encoder, call_in, translated
+from runyard.faces.mcp.follow import TRANSLATION, Answer, Encoder, call_in
 from runyard.faces.mcp.inputs import Client
 from runyard.faces.mcp.start import FACE, Caller, Started, go_on, start
 from runyard.faces.mcp.wire import ProtocolError
@@ -200,7 +200,7 @@ async def resume(request: Request) -> Response:
         run = await context.engine.views.run(owner, place[0])
     except NotFound:
         raise NoStream from None
-    call = call_in(await translated(context.engine, run))
+    call = call_in((await context.engine.views.fold(run, TRANSLATION)).state)
     if call is None:
         raise NoStream
     encoder = Encoder(run.id, call, partial(files.load, context.engine, owner), after=place[1])

@@ -18,9 +18,10 @@ from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import RunOptions
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
+from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, Gone, Invalid, NotFound
 from runyard.faces.mcp import files, forms, objects, wire
-from runyard.faces.mcp.follow import Call, echo_of, translated
+from runyard.faces.mcp.follow import TRANSLATION, Call, echo_of
 from runyard.faces.mcp.inputs import Client, Refused, ToolCall, place_of
 from runyard.faces.mcp.state import State
 from runyard.faces.mcp.wire import ProtocolError
@@ -63,24 +64,18 @@ async def start(engine: Engine, caller: Caller, request_id: str | int, asked: To
         parts = await files.stored(engine, caller.owner, asked.message, asked.files)
     except (Invalid, NotFound) as error:
         raise Refused(str(error)) from None
-    accepted = await engine.intake.post_by_name(
-        caller.owner,
-        FACE,
-        thread,
-        asked.message,
-        asked.agent,
-        options=RunOptions(echo=echo_of(call, thread)),
-        external_id=name,
-        parts=parts,
-        head=head,
+    options = RunOptions(echo=echo_of(call, thread))
+    message = UserMessage(
+        caller.owner, FACE, asked.message, asked.agent, options=options, parts=parts, external_id=name
     )
+    accepted = await engine.intake.post_by_name(thread, message, head)
     return Started(accepted.run_id, call)
 
 
 async def _refuse_if_waiting(engine: Engine, run: Run | None, name: str | None) -> None:
     if run is None or run.status != "waiting" or (name is not None and run.external_id == name):
         return
-    state = await translated(engine, run)
+    state = (await engine.views.fold(run, TRANSLATION)).state
     if state.open_waits:
         raise Refused(objects.notice(state)["content"][0]["text"])
 
@@ -91,7 +86,7 @@ async def go_on(engine: Engine, caller: Caller, request_id: str | int, asked: To
     run, part = await _continued(engine, caller.owner, asked)
     answers = asked.responses or {}
     waits = {wait.id: wait for wait in await engine.waits.open(caller.owner, None, MOST_WAITS, run.id)}
-    state = await translated(engine, run)
+    state = (await engine.views.fold(run, TRANSLATION)).state
     if state.part == part and not state.is_open:
         for wait_id, answer in answers.items():
             if wait_id in waits:
@@ -99,7 +94,7 @@ async def go_on(engine: Engine, caller: Caller, request_id: str | int, asked: To
                     await answer_wait(engine, caller, waits[wait_id], answer)
         left = {wait.id for wait in await engine.waits.open(caller.owner, None, MOST_WAITS, run.id)}
         if left and left >= waits.keys():
-            return await translated(engine, run)
+            return (await engine.views.fold(run, TRANSLATION)).state
     return Started(run.id, Call(request_id, asked.token, caller.client.asks, True, part + 1))
 
 
@@ -111,7 +106,7 @@ async def _continued(engine: Engine, owner: str, asked: ToolCall) -> tuple[Run, 
         run = await engine.views.run(owner, place[0])
     except NotFound:
         raise ProtocolError(wire.INVALID_PARAMS, NO_STATE) from None
-    if run.agent != asked.agent or not 1 <= place[1] <= (await translated(engine, run)).part:
+    if run.agent != asked.agent or not 1 <= place[1] <= (await engine.views.fold(run, TRANSLATION)).state.part:
         raise ProtocolError(wire.INVALID_PARAMS, NO_STATE)
     return run, place[1]
 
@@ -134,7 +129,7 @@ async def answer_wait(engine: Engine, caller: Caller, wait: Wait, answer: Any) -
             await _decide(engine, owner, wait, content)
         else:
             run = await engine.views.run(owner, wait.run_id)
-            known = (await translated(engine, run)).waits.get(wait.id)
+            known = (await engine.views.fold(run, TRANSLATION)).state.waits.get(wait.id)
             value = content if known is None else forms.value_of(known, content)
             await engine.waits.answer(owner, wait.id, value, owner)
 

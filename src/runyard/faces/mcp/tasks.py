@@ -7,7 +7,7 @@ from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound
 from runyard.faces.mcp import files, objects, wire
-from runyard.faces.mcp.follow import translated
+from runyard.faces.mcp.follow import TRANSLATION
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.start import MOST_WAITS, Caller, answer_wait
 from runyard.faces.mcp.wire import ProtocolError
@@ -19,14 +19,14 @@ NEEDED: dict[str, Any] = {"requiredCapabilities": {"extensions": {wire.TASKS: {}
 async def created(engine: Engine, owner: str, run_id: str) -> Shown:
     """Return the task of a new run."""
     run = await engine.views.run(owner, run_id)
-    found = objects.task(await translated(engine, run), run.created_at, asks=False)
+    found = objects.task((await engine.views.fold(run, TRANSLATION)).state, run.created_at, asks=False)
     begin = {name: found[name] for name in ("taskId", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs")}
     return objects.complete(**begin, status="working") | {"resultType": "task"}
 
 
 async def get(engine: Engine, caller: Caller, params: Mapping[str, Any]) -> Shown:
     run = await _run(engine, caller, params)
-    state = await translated(engine, run)
+    state = (await engine.views.fold(run, TRANSLATION)).state
     loaded = await files.load(engine, caller.owner, state.files)
     return objects.complete(**objects.task(state, run.created_at, caller.client.asks, loaded))
 

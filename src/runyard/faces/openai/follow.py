@@ -23,13 +23,6 @@ NO_RESPONSE = "There is no response with that id."
 TRANSLATION = translation_kind("openai", 2, State, Translation)
 
 
-async def translated(engine: Engine, run: Run) -> Translation:
-    """Return the translation of a run's log so far."""
-    [folded] = await engine.views.folded(run, [TRANSLATION])
-    found: Translation = folded.fold
-    return found
-
-
 async def find(engine: Engine, owner: str, response_id: str) -> tuple[Run, int]:
     """Return the run and the part that a client names by the id of a response."""
     found = objects.parsed_id(response_id)
@@ -43,7 +36,7 @@ async def find(engine: Engine, owner: str, response_id: str) -> tuple[Run, int]:
 
 async def existing(engine: Engine, run: Run, part: int) -> dict[str, Any]:
     """Return a response as it is now. Raises NotFound if it has not begun."""
-    found = (await translated(engine, run)).response(part)
+    found = (await engine.views.fold(run, TRANSLATION)).response(part)
     if found is None:
         raise NotFound(NO_RESPONSE)
     return found

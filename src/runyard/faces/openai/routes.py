@@ -14,10 +14,10 @@ from runyard.errors import BadRequest, NotFound
 from runyard.faces.openai import chat_routes, inputs, objects, wire
 from runyard.faces.openai.follow import (
     NO_RESPONSE,
+    TRANSLATION,
     EventEncoder,
     existing,
     find,
-    translated,
     until_end,
 )
 from runyard.faces.openai.start import FACE, Started, Wanted, conversation_thread, start
@@ -185,7 +185,7 @@ def _number(given: str | None, name: str, default: int) -> int:
 
 async def _input_items(engine: Engine, run: Run, part: int) -> list[dict[str, Any]]:
     """Return the input of a response: its messages, or the results that continued its run."""
-    state = (await translated(engine, run)).state
+    state = (await engine.views.fold(run, TRANSLATION)).state
     if not 1 <= part <= state.part:
         raise NotFound(NO_RESPONSE)
     if part > 1:

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import msgspec
-
 from runyard.base.ids import new_id
 from runyard.domain.events import ClientTool
 from runyard.domain.runs.run import Run
@@ -18,9 +16,10 @@ from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
-from runyard.errors import AlreadyDecided, BadRequest, Invalid, NotFound
+from runyard.engine.intake.user_message import UserMessage
+from runyard.errors import AlreadyDecided, BadRequest, NotFound
 from runyard.faces.openai import inputs, objects, wire
-from runyard.faces.openai.follow import find, translated
+from runyard.faces.openai.follow import TRANSLATION, find
 from runyard.faces.openai.inputs import Input
 
 FACE = "openai"
@@ -80,15 +79,11 @@ async def start(engine: Engine, wanted: Wanted, route: str, key: str | None, req
     note = idempotency_key(owner, route, key, request)
     parts = await new_parts(engine.files, owner, question, wanted.given.files)
     thread_id, model = await _place(engine, wanted)
+    message = UserMessage(owner, FACE, question, model, note, wanted.tools, options, parts)
     if thread_id is None:
-        name = objects.conversation_id(new_id())
-        accepted = await engine.intake.post_by_name(
-            owner, FACE, name, question, model, note, wanted.tools, options=options, parts=parts
-        )
+        accepted = await engine.intake.post_by_name(objects.conversation_id(new_id()), message)
     else:
-        accepted = await engine.intake.post(
-            owner, FACE, thread_id, question, model, note, wanted.tools, options=options, parts=parts
-        )
+        accepted = await engine.intake.post(thread_id, message)
     return Started(accepted.run_id, 1)
 
 
@@ -132,10 +127,11 @@ async def _continue(engine: Engine, wanted: Wanted) -> Started:
     for wait in await _open_calls(engine, owner, run.id):
         if wait.id not in results:
             raise BadRequest(MISSING.format(wait.id))
-    handed = (await translated(engine, run)).state.handed
+    handed = (await engine.views.fold(run, TRANSLATION)).state.handed
     part = max(handed[wait.id].part for wait in waits if wait.id in handed)
     for wait in waits:
-        await _answer(engine, owner, wait, results[wait.id])
+        with suppress(AlreadyDecided):  # a repeated request, or another client was first: the first answer counts
+            await engine.waits.answer_text(owner, wait.id, results[wait.id], owner)
     return Started(run.id, part + 1)
 
 
@@ -147,21 +143,6 @@ async def _call(engine: Engine, owner: str, call_id: str) -> Wait:
     if wait.kind != "client_tool":
         raise BadRequest(NO_CALL)
     return wait
-
-
-async def _answer(engine: Engine, owner: str, wait: Wait, result: str) -> None:
-    """Record a result. A result that must be an object is sent as text in this face, so the text is decoded then."""
-    try:
-        try:
-            await engine.waits.answer(owner, wait.id, result, owner)
-        except Invalid:
-            try:
-                value = msgspec.json.decode(result)
-            except msgspec.DecodeError:
-                value = result
-            await engine.waits.answer(owner, wait.id, value, owner)
-    except AlreadyDecided:
-        pass  # the client repeats its request, or another client was first: the run continues with the first answer
 
 
 async def conversation_thread(engine: Engine, owner: str, given: str) -> str:

@@ -60,6 +60,7 @@ HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
 CLIENT_GONE = 499  # appears only in the access log
 NO_EXTRA: Mapping[str, Any] = {}
+KEPT = ("WWW-Authenticate", "Retry-After", "Allow")  # headers that every shape of a problem has
 
 
 class Problem(Response):
@@ -87,6 +88,19 @@ class Problem(Response):
             body["errors"] = errors
         super().__init__(msgspec.json.encode(body), status, HEADERS.get(status))
         self.code = code
+        self.detail = detail
+        self.errors = [(each["where"].partition(".")[2], each["what"]) for each in errors]
+
+    @property
+    def sentence(self) -> str:
+        """The invalid fields and what they need, or the detail if no field is invalid."""
+        fields = [f"{where}: {what}" if where else what for where, what in self.errors]
+        return " ".join(fields) or self.detail
+
+    @property
+    def kept_headers(self) -> dict[str, str]:
+        """The headers that a response in another shape keeps."""
+        return {name: self.headers[name] for name in KEPT if name in self.headers}
 
 
 class Shape(NamedTuple):
