@@ -24,6 +24,7 @@ from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.domain.events import Event
 from runyard.domain.runs.run import Run
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.log import snapshots as snapshots_module
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.running import run_snapshots
@@ -89,7 +90,7 @@ class LoopClock:
 
 
 async def said(process: Process, thread_id: str, tokens: int) -> Run:
-    accepted = await process.engine.intake.post(OWNER, "threads", thread_id, str(tokens), None)
+    accepted = await process.engine.intake.post(thread_id, UserMessage(OWNER, "threads", str(tokens), None))
     while not (run := await process.engine.views.run(OWNER, accepted.run_id)).status.is_terminal:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     return run

@@ -8,6 +8,7 @@ import pytest
 from runyard.base.ids import new_id
 from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.intake import Intake
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.log.tail import Tail
 from runyard.errors import Invalid, KeyReused, NotFound, Unavailable
 from runyard.store import Accepted
@@ -31,9 +32,11 @@ async def test_posts_that_come_while_one_is_committed_share_the_next_commit() ->
     intake = intake_of(store)
     thread = await intake.open_thread(ANN, None, None)
     store.gate.clear()
-    first = asyncio.create_task(intake.post(ANN, "threads", thread.id, "0", None))
+    first = asyncio.create_task(intake.post(thread.id, UserMessage(ANN, "threads", "0", None)))
     await store.accepting.wait()
-    rest = [asyncio.create_task(intake.post(ANN, "threads", thread.id, f"{n}", None)) for n in range(1, 30)]
+    rest = [
+        asyncio.create_task(intake.post(thread.id, UserMessage(ANN, "threads", f"{n}", None))) for n in range(1, 30)
+    ]
     await asyncio.sleep(0)
     store.gate.set()
     accepted = await asyncio.gather(first, *rest)
@@ -47,13 +50,13 @@ async def test_of_posts_in_one_commit_each_fails_alone() -> None:
     intake = intake_of(store)
     thread = await intake.open_thread(ANN, None, None)
     key = idempotency_key(ANN, "r", "k", "one")
-    await intake.post(ANN, "threads", thread.id, "one", None, key)
+    await intake.post(thread.id, UserMessage(ANN, "threads", "one", None, key))
     results = await asyncio.gather(
-        intake.post(ANN, "threads", thread.id, "fine", None),
-        intake.post(ANN, "threads", new_id(), "no thread", None),
-        intake.post(ANN, "threads", thread.id, "other", None, idempotency_key(ANN, "r", "k", "two")),
-        intake.post("bob", "threads", thread.id, "not yours", None),
-        intake.post(ANN, "threads", thread.id, "fine too", None),
+        intake.post(thread.id, UserMessage(ANN, "threads", "fine", None)),
+        intake.post(new_id(), UserMessage(ANN, "threads", "no thread", None)),
+        intake.post(thread.id, UserMessage(ANN, "threads", "other", None, idempotency_key(ANN, "r", "k", "two"))),
+        intake.post(thread.id, UserMessage("bob", "threads", "not yours", None)),
+        intake.post(thread.id, UserMessage(ANN, "threads", "fine too", None)),
         return_exceptions=True,
     )
     assert [type(result) for result in results] == [Accepted, NotFound, KeyReused, NotFound, Accepted]
@@ -74,10 +77,10 @@ async def test_while_the_database_is_unavailable_every_caller_gets_an_error_and_
     intake = intake_of(store)
     thread = await intake.open_thread(ANN, None, None)
     failed = await asyncio.gather(
-        *(intake.post(ANN, "threads", thread.id, "x", None) for _ in range(3)), return_exceptions=True
+        *(intake.post(thread.id, UserMessage(ANN, "threads", "x", None)) for _ in range(3)), return_exceptions=True
     )
     assert [type(result) for result in failed] == [Unavailable] * 3
-    assert isinstance(await intake.post(ANN, "threads", thread.id, "x", None), Accepted)
+    assert isinstance(await intake.post(thread.id, UserMessage(ANN, "threads", "x", None)), Accepted)
 
 
 async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
@@ -85,8 +88,8 @@ async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
     intake = intake_of(store)
     thread = await intake.open_thread(ANN, None, None)
     store.gate.clear()
-    gone = asyncio.create_task(intake.post(ANN, "threads", thread.id, "gone", None))
-    stays = asyncio.create_task(intake.post(ANN, "threads", thread.id, "stays", None))
+    gone = asyncio.create_task(intake.post(thread.id, UserMessage(ANN, "threads", "gone", None)))
+    stays = asyncio.create_task(intake.post(thread.id, UserMessage(ANN, "threads", "stays", None)))
     await store.accepting.wait()
     gone.cancel()
     store.gate.set()
@@ -97,7 +100,7 @@ async def test_the_first_event_is_in_the_tail_as_soon_as_the_post_is_answered() 
     store, tail = NotingStore(), Tail(NO_LISTENER)
     intake = intake_of(store, tail=tail)
     thread = await intake.open_thread(ANN, None, "other")
-    accepted = await intake.post(ANN, "threads", thread.id, "x", None)
+    accepted = await intake.post(thread.id, UserMessage(ANN, "threads", "x", None))
     chunks = tail.read(accepted.run_id, 0)
     assert chunks is not None
     assert [event.type for chunk in chunks for event in chunk.events] == ["run.queued"]
@@ -110,4 +113,4 @@ async def test_only_agents_that_are_declared_can_be_named() -> None:
     with pytest.raises(Invalid):
         await intake.open_thread(ANN, None, "unknown")
     with pytest.raises(Invalid):
-        await intake.post(ANN, "threads", thread.id, "x", "unknown")
+        await intake.post(thread.id, UserMessage(ANN, "threads", "x", "unknown"))

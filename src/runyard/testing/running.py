@@ -28,6 +28,7 @@ from runyard.domain.content.parts import TextPart
 from runyard.domain.events import Event, RunOutput, RunWaiting, WaitRequested
 from runyard.domain.task import Task
 from runyard.engine.intake.content import FileReference, NewPart
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.log.stream import Pause
 from runyard.errors import Invalid, RunyardError
 from runyard.models.scripted import Turns
@@ -243,7 +244,7 @@ async def _said(
 ) -> Sequence[Event]:
     """Post a message to an agent and return the events of the run that answers it."""
     parts: list[NewPart] = [TextPart(text), *files] if files else []
-    posted = await process.engine.intake.post(LOCAL, FACE, thread_id, text, agent.name, parts=parts)
+    posted = await process.engine.intake.post(thread_id, UserMessage(LOCAL, FACE, text, agent.name, parts=parts))
     return await _events(process, posted.run_id, given)
 
 

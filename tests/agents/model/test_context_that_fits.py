@@ -18,6 +18,7 @@ from runyard.domain.events import Event, RunFinished, RunOutput, StepFinished
 from runyard.domain.redaction.redactor import Redactor
 from runyard.domain.state.conversation import messages
 from runyard.domain.state.summary import SUMMARIZE
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.log.stream import Pause
 from runyard.errors import ContextTooLong, Invalid, ModelUnavailable
 from runyard.testing import MemoryStore
@@ -77,12 +78,12 @@ class Thread:
         self.run_ids: list[str] = []
 
     async def say(self, text: str) -> list[Event]:
-        posted = await self.process.engine.intake.post(LOCAL, "threads", self.id, text, "a")
+        posted = await self.process.engine.intake.post(self.id, UserMessage(LOCAL, "threads", text, "a"))
         self.run_ids.append(posted.run_id)
         return await self.events(posted.run_id)
 
     async def edit(self, run_id: str, text: str) -> list[Event]:
-        posted = await self.process.engine.intake.edit(LOCAL, "threads", run_id, text, "a")
+        posted = await self.process.engine.intake.edit(run_id, UserMessage(LOCAL, "threads", text, "a"))
         return await self.events(posted.run_id)
 
     async def events(self, run_id: str) -> list[Event]:

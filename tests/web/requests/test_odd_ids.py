@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from runyard.engine.intake.user_message import UserMessage
 from runyard.store import Accepted
 from tests.support.in_process.live_server import Server
 from tests.web.access.every_route import (
@@ -198,8 +199,10 @@ async def test_a_run_has_the_clean_form_of_its_chosen_id_however_a_face_passes_i
     engine, odd, chat = server.process.engine, "a\0b", await server.thread()
     starts: tuple[Callable[[], Awaitable[Accepted]], ...] = (
         lambda: engine.intake.start("local", "native", "device", odd),
-        lambda: engine.intake.post("local", "native", chat, "hello", "happy", external_id=f"{odd}1"),
-        lambda: engine.intake.post_by_name("local", "native", odd, "hello", "happy", external_id=f"{odd}2"),
+        lambda: engine.intake.post(chat, UserMessage("local", "native", "hello", "happy", external_id=f"{odd}1")),
+        lambda: engine.intake.post_by_name(
+            odd, UserMessage("local", "native", "hello", "happy", external_id=f"{odd}2")
+        ),
     )
     for start, name in zip(starts, (odd, f"{odd}1", f"{odd}2"), strict=True):
         first, second = await start(), await start()

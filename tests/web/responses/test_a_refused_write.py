@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from runyard.domain.conversations.thread import Message
+from runyard.engine.intake.user_message import UserMessage
 from runyard.store import Accepted
 from runyard.stores import rows
 from tests.support.eventually import PATIENCE
@@ -39,7 +40,10 @@ async def test_of_posts_in_one_commit_only_the_refused_one_fails(server: Server,
     texts = ["poison" if n == MEMBERS // 2 else "hello" for n in range(MEMBERS)]
     async with asyncio.timeout(PATIENCE):
         results = await asyncio.gather(
-            *(intake.post("local", "native", *each, "happy") for each in zip(threads, texts, strict=True)),
+            *(
+                intake.post(thread, UserMessage("local", "native", text, "happy"))
+                for thread, text in zip(threads, texts, strict=True)
+            ),
             return_exceptions=True,
         )
     refused = results.pop(MEMBERS // 2)

@@ -12,18 +12,18 @@ from runyard.base.clock import Clock
 from runyard.base.ids import is_id, new_id
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.conversations.thread import Thread
-from runyard.domain.events import ClientTool, Drafter, RunQueued, clean, cleaned
-from runyard.domain.push import Push
+from runyard.domain.events import Drafter, RunQueued, clean, cleaned
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Run, run_lane, thread_lane
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import Budget, RunOptions, Task, message_task
 from runyard.engine.intake.client_tools import checked_client_tools
-from runyard.engine.intake.content import NewPart, stored_content
+from runyard.engine.intake.content import stored_content
 from runyard.engine.intake.idempotency import check_run_exists
 from runyard.engine.intake.lookups import checked_plan, has_no_name, request_of
 from runyard.engine.intake.redacted import options_as_stored, redacted_tool, task_as_stored
 from runyard.engine.intake.threads import ThreadIntake
+from runyard.engine.intake.user_message import NewPush, UserMessage
 from runyard.engine.intake.while_running import PostsWhileRunning, WhileRunning
 from runyard.engine.limits import Admission, InputLimits
 from runyard.engine.log.group import Group
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
 
 GROUP_POSTS = 200
-
-NewPush = Callable[[str], Push]  # makes the push of a run from the id of the run
 
 
 class Intake(ThreadIntake):
@@ -78,110 +76,55 @@ class Intake(ThreadIntake):
         self._post_while_running = PostsWhileRunning(store, tail, self._draft, worker, cancel, metrics or Metrics())
         self._commit_in_group: Group[Post, Accepted | RunyardError] = Group(self._commit, GROUP_POSTS)
 
-    async def post(
-        self,
-        owner: str,
-        face: str,
-        thread_id: str,
-        text: str,
-        agent: str | None,
-        key: IdempotencyKey | None = None,
-        client_tools: Sequence[ClientTool] = (),
-        while_running: WhileRunning = "queue",
-        options: RunOptions | None = None,
-        parts: Sequence[NewPart] = (),
-        external_id: str | None = None,
-        push: NewPush | None = None,
-    ) -> Accepted:
-        """Store a user's message and queue the run that answers it. Its agent may call the `client_tools`.
-        `while_running` says what happens if a run of the thread has not ended. With `parts`, they are the content.
-        `push` makes a push, which the same commit stores."""
-        self._check_agent(agent)
-        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts, push)
-        return await self._accept(replace(post, external_id=cleaned(external_id)), while_running)
+    async def post(self, thread_id: str, given: UserMessage) -> Accepted:
+        """Store a user's message in a thread and queue the run that answers it."""
+        self._check_agent(given.agent)
+        return await self._accept(await self._post(thread_id, given), given.while_running)
 
-    async def _message(
-        self,
-        owner: str,
-        face: str,
-        thread_id: str,
-        text: str,
-        agent: str | None,
-        key: IdempotencyKey | None,
-        client_tools: Sequence[ClientTool] = (),
-        options: RunOptions | None = None,
-        parts: Sequence[NewPart] = (),
-        push: NewPush | None = None,
-    ) -> Post:
-        tools = [redacted_tool(self._redactor, tool) for tool in checked_client_tools(client_tools)]
-        content = await stored_content(self._store, self._redactor, owner, text, parts)
-        self._admission.check(owner, content.text if parts else text)
-        asked = None if options is None else options_as_stored(self._redactor, options)
+    async def post_by_name(self, name: str, given: UserMessage, head: ThreadHead | None = None) -> Accepted:
+        """Store a message in the thread that its client calls `name`, and queue its run. The same commit creates the
+        thread if it is new. A thread without a name is found by its id. `head`: what the caller read of the thread."""
+        self._check_agent(given.agent)
+        new = Thread(id=new_id(), owner=given.owner, external_id=clean(name), created_at=self._clock.now_ms())
+        thread = None if is_id(name) and await has_no_name(self._store, given.owner, name, head) else new
+        post = await self._post(name if thread is None else thread.id, given)
+        return await self._accept(replace(post, thread=thread), given.while_running)
+
+    async def edit(self, run_id: str, given: UserMessage) -> Accepted:
+        """Replace the message that caused a run by another, in a new branch of the thread, and queue its run."""
+        self._check_agent(given.agent)
+        old = await self._store.get_run(given.owner, run_id)
+        if old.thread_id is None:
+            raise NotFound("The run belongs to no thread, so it has no message to edit.")
+        post = await self._post(old.thread_id, given)
+        return await self._announce(given.owner, await self._store.edit(given.owner, post, run_id))
+
+    async def _post(self, thread_id: str, given: UserMessage) -> Post:
+        tools = [redacted_tool(self._redactor, tool) for tool in checked_client_tools(given.client_tools)]
+        content = await stored_content(self._store, self._redactor, given.owner, given.text, given.parts)
+        self._admission.check(given.owner, content.text if given.parts else given.text)
+        asked = None if given.options is None else options_as_stored(self._redactor, given.options)
         now = self._clock.now_ms()
         run_id = new_id()
         message = content.message(thread_id, run_id, now)
         return Post(
-            owner=owner,
-            face=face,
+            owner=given.owner,
+            face=given.face,
             run_id=run_id,
             lane_key=thread_lane(thread_id),
             thread_id=thread_id,
-            agent=agent,
+            agent=given.agent,
             default_agent=self._default_agent,
             queued=lambda agent: self._draft(RunQueued(agent, message.id, client_tools=tools, options=asked)),
             has_client_tools=bool(tools) or asked is not None,
+            external_id=cleaned(given.external_id),
             message=message,
             created_at=now,
-            key=key,
+            key=given.key,
             most_queued=self._admission.queued_per_lane,
             files=content.files,
-            push=None if push is None else push(run_id),
+            push=None if given.push is None else given.push(run_id),
         )
-
-    async def post_by_name(
-        self,
-        owner: str,
-        face: str,
-        name: str,
-        text: str,
-        agent: str | None,
-        key: IdempotencyKey | None = None,
-        client_tools: Sequence[ClientTool] = (),
-        while_running: WhileRunning = "queue",
-        options: RunOptions | None = None,
-        parts: Sequence[NewPart] = (),
-        external_id: str | None = None,
-        push: NewPush | None = None,
-        head: ThreadHead | None = None,
-    ) -> Accepted:
-        """Store a message in the thread that its client calls `name`, and queue its run. The same commit creates the
-        thread if it is new. A thread without a name is found by its id. `head`: what the caller read of the thread."""
-        self._check_agent(agent)
-        new = Thread(id=new_id(), owner=owner, external_id=clean(name), created_at=self._clock.now_ms())
-        thread = None if is_id(name) and await has_no_name(self._store, owner, name, head) else new
-        thread_id = name if thread is None else thread.id
-        post = await self._message(owner, face, thread_id, text, agent, key, client_tools, options, parts, push)
-        return await self._accept(replace(post, thread=thread, external_id=cleaned(external_id)), while_running)
-
-    async def edit(
-        self,
-        owner: str,
-        face: str,
-        run_id: str,
-        text: str,
-        agent: str | None,
-        key: IdempotencyKey | None = None,
-        parts: Sequence[NewPart] = (),
-        options: RunOptions | None = None,
-        push: NewPush | None = None,
-    ) -> Accepted:
-        """Replace the message that caused a run by another, in a new branch of the thread, and queue its run."""
-        self._check_agent(agent)
-        old = await self._store.get_run(owner, run_id)
-        if old.thread_id is None:
-            raise NotFound("The run belongs to no thread, so it has no message to edit.")
-        post = await self._message(owner, face, old.thread_id, text, agent, key, (), options, parts, push)
-        return await self._announce(owner, await self._store.edit(owner, post, run_id))
 
     async def start_in_thread(
         self,

@@ -10,6 +10,7 @@ from runyard.domain.events import Event, RunQueued
 from runyard.domain.runs.run import Run, Status
 from runyard.domain.times import iso
 from runyard.engine.intake.idempotency import idempotency_key
+from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound, RunEnded
 from runyard.faces.chats import translate, wire
 from runyard.faces.chats.interaction_builder import InteractionBuilder, json_of
@@ -51,9 +52,8 @@ async def start(request: Request) -> Response:
     owner, chat = await owner_of(request), new_chat_id(request.path_params["chat_id"])
     body = await read(request, wire.NewInteraction)
     note = idempotency_key(owner, f"POST /chats/{chat}/interactions", key_of(request), body.model_dump())
-    accepted = await engine.intake.post_by_name(
-        owner, FACE, chat, body.user_message, body.agent, note, while_running=body.while_running
-    )
+    message = UserMessage(owner, FACE, body.user_message, body.agent, note, while_running=body.while_running)
+    accepted = await engine.intake.post_by_name(chat, message)
     if accepted.steered:
         run = await engine.views.run(owner, accepted.run_id)
         return await _attached(context, run, 0 if accepted.event is None else accepted.event.seq)
@@ -70,7 +70,8 @@ async def edit(request: Request) -> Response:
     owner, run = await _owner_and_run(request)
     body = await read(request, wire.Edit)
     note = idempotency_key(owner, f"POST edit {run.id}", key_of(request), body.model_dump())
-    accepted = await context.engine.intake.edit(owner, FACE, run.id, body.new_user_message, body.agent, note)
+    message = UserMessage(owner, FACE, body.new_user_message, body.agent, note)
+    accepted = await context.engine.intake.edit(run.id, message)
     return await _started(context, owner, accepted.run_id, accepted.event)
 
 
@@ -84,8 +85,8 @@ async def retry(request: Request) -> Response:
     if run.status not in (Status.ERROR, Status.CANCELED):
         raise Conflict("Only an interaction that failed or was cancelled can be retried.")
     note = idempotency_key(owner, f"POST retry {run.id}", key_of(request), None)
-    question = await context.engine.views.question(run)
-    accepted = await context.engine.intake.edit(owner, FACE, run.id, question, run.agent, note)
+    message = UserMessage(owner, FACE, await context.engine.views.question(run), run.agent, note)
+    accepted = await context.engine.intake.edit(run.id, message)
     return await _started(context, owner, accepted.run_id, accepted.event)
 
 

@@ -14,6 +14,7 @@ from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.intake.idempotency import idempotency_key
+from runyard.engine.intake.user_message import UserMessage
 from runyard.engine.queries.views import checked_id
 from runyard.faces.threads import translate, wire
 from runyard.web.auth import Owner, owner_of
@@ -62,18 +63,9 @@ async def post_message(request: Request) -> Response:
         del given["parts"], given["files"]  # a retry may have been sent before there were parts
     note = idempotency_key(owner, route, key_of(request), given)
     tools = [ClientTool(tool.name, tool.description, tool.input_schema) for tool in body.tools]
-    intake = engine_of(request).intake
-    accepted = await intake.post(
-        owner,
-        FACE,
-        thread_id,
-        body.content or "",
-        body.agent,
-        note,
-        tools,
-        while_running=body.while_running,
-        parts=_parts(body),
-    )
+    text, parts = body.content or "", _parts(body)
+    message = UserMessage(owner, FACE, text, body.agent, note, tools, parts=parts, while_running=body.while_running)
+    accepted = await engine_of(request).intake.post(thread_id, message)
     if body.while_running == "queue":
         return Json(wire.RunMade(run_id=accepted.run_id), 201)
     return Json(wire.MessagePosted(run_id=accepted.run_id, steered=accepted.steered), 201)
