@@ -16,10 +16,9 @@ NO_CONVERSATION = "There is no conversation with that id."
 async def open_channel(
     tx: Tx, thread: Thread, members: Sequence[Participant], key: IdempotencyKey | None = None
 ) -> Conversation:
-    if key is not None:
-        known = await keys.take(tx, key, thread.id)
-        if known is not None:
-            return await get(tx, thread.owner, known)
+    known = await keys.take(tx, key, thread.id)
+    if known is not None:
+        return await get(tx, thread.owner, known)
     if not await _insert(tx, thread, members):
         raise Conflict("The channel name is taken. Choose another name.")
     return await get(tx, thread.owner, thread.id)

@@ -47,11 +47,8 @@ async def _said_before(tx: Tx, new: NewMessage) -> Message | None:
     if new.cause is not None:
         for row in await tx.rows(tx.q.caused_message, new.cause):
             return _rows.message(row)
-    if new.key is not None:
-        known = await keys.take(tx, new.key, new.message.id)
-        if known is not None:
-            return await _message(tx, known)
-    return None
+    known = await keys.take(tx, new.key, new.message.id)
+    return None if known is None else await _message(tx, known)
 
 
 def _may_say(here: Conversation, caller: str, sender: Participant) -> bool:

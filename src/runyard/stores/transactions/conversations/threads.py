@@ -23,10 +23,9 @@ NO_SHARE = "There is no such link, or it has expired."
 
 
 async def create(tx: Tx, thread: Thread, key: IdempotencyKey | None = None) -> Thread:
-    if key is not None:
-        known = await keys.take(tx, key, thread.id)
-        if known is not None:
-            return await get(tx, thread.owner, known)
+    known = await keys.take(tx, key, thread.id)
+    if known is not None:
+        return await get(tx, thread.owner, known)
     if thread.external_id is None:
         await tx.rows(tx.q.insert_thread, *_rows.thread_values(thread))
         return thread
@@ -47,10 +46,9 @@ async def fork(
     tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
 ) -> Thread:
     """Fork a thread under the lock of the original thread's lane, so that this cannot be deleted concurrently."""
-    if key is not None:
-        known = await keys.take(tx, key, thread.id)
-        if known is not None:
-            return await get(tx, thread.owner, known)
+    known = await keys.take(tx, key, thread.id)
+    if known is not None:
+        return await get(tx, thread.owner, known)
     run = await runs.get(tx, thread.owner, run_id)
     if run.thread_id is None:
         raise NotFound("That run belongs to no thread and cannot be forked.")

@@ -97,13 +97,10 @@ def _check_room(posts: dict[int, Post], lanes: dict[str, _Opened]) -> None:
 
 
 async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
-    if post.key is not None:
-        known = await keys.take(tx, post.key, post.run_id)
-        if known is not None:
-            return Accepted(known, None, repeated=True)
-    await runs.get(tx, owner, run_id)
-    lanes = await open_lanes(tx, [post])
-    old = await runs.get(tx, owner, run_id)
+    known = await keys.take(tx, post.key, post.run_id)
+    if known is not None:
+        return Accepted(known, None, repeated=True)
+    lanes, old = await _open_lane_of(tx, owner, post, run_id)
     if not old.status.is_terminal:
         raise RunActive("The run has not ended. Cancel it or wait, then retry.")
     if old.superseded_by is not None:
@@ -121,13 +118,10 @@ async def retry(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
 
 
 async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
-    if post.key is not None:
-        known = await keys.take(tx, post.key, post.run_id)
-        if known is not None:
-            return Accepted(known, None, repeated=True)
-    await runs.get(tx, owner, run_id)
-    lanes = await open_lanes(tx, [post])
-    old = await runs.get(tx, owner, run_id)
+    known = await keys.take(tx, post.key, post.run_id)
+    if known is not None:
+        return Accepted(known, None, repeated=True)
+    lanes, old = await _open_lane_of(tx, owner, post, run_id)
     if old.thread_id is None or old.thread_id != post.thread_id:
         raise NotFound("There is no run with that id in the thread.")
     if old.superseded_by is not None:
@@ -144,6 +138,13 @@ async def edit(tx: Tx, owner: str, post: Post, run_id: str) -> Accepted:
     await write.commit(tx)
     await tx.rows(tx.q.supersede_runs, [link.id for link in aside], post.run_id)
     return accepted
+
+
+async def _open_lane_of(tx: Tx, owner: str, post: Post, run_id: str) -> tuple[dict[str, _Opened], Run]:
+    """Lock the lane of the post, and return it with the run as it is then. Raises NotFound without a lock."""
+    await runs.get(tx, owner, run_id)
+    lanes = await open_lanes(tx, [post])
+    return lanes, await runs.get(tx, owner, run_id)
 
 
 async def _repeats(tx: Tx, posts: dict[int, Post]) -> dict[int, Accepted | RunyardError]:

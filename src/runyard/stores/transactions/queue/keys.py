@@ -5,9 +5,10 @@ from runyard.store import IdempotencyKey
 from runyard.stores.transactions.tx import Tx
 
 
-async def take(tx: Tx, key: IdempotencyKey, result: str) -> str | None:
-    """Store a new key with its `result` and return None, or return the result of a known key."""
-    if await tx.many(tx.q.insert_keys, [(key.scope, key.key, key.digest, result)]):
+async def take(tx: Tx, key: IdempotencyKey | None, result: str) -> str | None:
+    """Store a new key with its `result` and return None, or return the result of a known key. A request without a key
+    has no such result."""
+    if key is None or await tx.many(tx.q.insert_keys, [(key.scope, key.key, key.digest, result)]):
         return None
     return await known_result(tx, key)
 

@@ -69,8 +69,6 @@ async def new_messages(tx: Tx, run_id: str) -> Sequence[Message]:
 
 async def _known(tx: Tx, post: Post) -> Accepted | None:
     """Return the result of an earlier post with the same key. The run of a steered message may have changed since."""
-    if post.key is None:
-        return None
     result = await keys.take(tx, post.key, post.run_id)
     if result is None:
         return None
