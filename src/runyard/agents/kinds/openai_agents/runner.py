@@ -13,21 +13,16 @@ from typing import Any
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.wrapped import Wrapped
-from runyard.agents.durable.outcome import run_to_end
-from runyard.agents.durable.parking import Parking
 from runyard.agents.execution import Execution, ModelOutput
+from runyard.agents.kinds.frameworks.entry import run_framework
 from runyard.agents.kinds.frameworks.messages import failure_of_provider, said_before
 from runyard.agents.kinds.frameworks.run import FrameworkRun
-from runyard.agents.user_code.containment import failure_of
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.errors import InvalidAnswer
 
 
 async def run_openai_agents(agent: Agent, execution: Execution, /) -> ModelOutput:
-    assert agent.wrapped is not None  # the declaration was checked
-    parking = Parking()
-    run = FrameworkRun(agent, execution, parking)
-    return await run_to_end(_run(agent, agent.wrapped, execution, run), parking, execution)
+    return await run_framework(agent, execution, _run)
 
 
 @calls_user_code
@@ -47,8 +42,6 @@ async def _run(agent: Agent, wrapped: Wrapped, execution: Execution, run: Framew
         raise InvalidAnswer(f"The model did not answer as its agent expects ({type(error).__name__}).") from error
     except APIError as error:
         raise failure_of_provider(getattr(error, "status_code", None)) from error
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise failure_of(error) from None
     return await run.output(result.final_output)
 
 
