@@ -43,20 +43,7 @@ def run_info(run: "Run", question: str | None = None, feedback: "Feedback | None
 
 
 def wait_info(wait: "Wait") -> WaitInfo:
-    asked = {"input": wait.input} if wait.is_approval else dict(wait.input or {})
-    return WaitInfo(
-        wait_id=wait.id,
-        run_id=wait.run_id,
-        call_id=wait.call_id,
-        kind=wait.kind,
-        name=wait.name,
-        prompt=asked.get("prompt"),
-        input=asked.get("input"),
-        answer_schema=asked.get("schema"),
-        state=wait.state,
-        created_at=iso(wait.created_at) or "",
-        expires_at=iso(wait.expires_at),
-    )
+    return WaitInfo(**rows.wait_fields(wait, wait.input))
 
 
 def approval_info(approval: "Wait") -> ApprovalInfo:

@@ -75,6 +75,24 @@ def thread_fields(thread: "Thread", title: str | None) -> dict[str, Any]:
     }
 
 
+def wait_fields(wait: "Wait", tool_input: Any) -> dict[str, Any]:
+    """`tool_input`: the input that an approval shows."""
+    asked = {"input": tool_input} if wait.is_approval else dict(wait.input or {})
+    return {
+        "wait_id": wait.id,
+        "run_id": wait.run_id,
+        "call_id": wait.call_id,
+        "kind": wait.kind,
+        "name": wait.name,
+        "prompt": asked.get("prompt"),
+        "input": asked.get("input"),
+        "answer_schema": asked.get("schema"),
+        "state": wait.state,
+        "created_at": iso(wait.created_at) or "",
+        "expires_at": iso(wait.expires_at),
+    }
+
+
 def approval_fields(wait: "Wait") -> dict[str, Any]:
     return {
         "approval_id": wait.id,

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from runyard.domain.runs.run import Run
-from runyard.domain.times import iso
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.faces.native import rows, translate, wire
@@ -78,19 +77,5 @@ async def _rows(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.
 
 def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None) -> wire.WaitRow:
     agent = None if run is None else run.agent
-    asked = {"input": engine.waits.in_tool_order(wait, agent or "")} if wait.is_approval else dict(wait.input or {})
-    return wire.WaitRow(
-        wait_id=wait.id,
-        run_id=wait.run_id,
-        call_id=wait.call_id,
-        kind=wait.kind,
-        name=wait.name,
-        prompt=asked.get("prompt"),
-        input=asked.get("input"),
-        answer_schema=asked.get("schema"),
-        state=wait.state,
-        created_at=iso(wait.created_at) or "",
-        expires_at=iso(wait.expires_at),
-        agent=agent,
-        question=rows.shortened(question),
-    )
+    fields = rows.wait_fields(wait, engine.waits.in_tool_order(wait, agent or ""))
+    return wire.WaitRow(**fields, agent=agent, question=rows.shortened(question))
