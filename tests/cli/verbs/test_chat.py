@@ -58,12 +58,6 @@ default = clerk
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "app.py").write_text(APP)
-    return tmp_path
-
-
 def test_a_conversation_with_questions_stops_and_edits(folder: Path) -> None:
     with serving(folder, "app.py") as url:
         env = {"RUNYARD_URL": url}

@@ -48,12 +48,6 @@ default = greeter
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "app.py").write_text(APP)
-    return tmp_path
-
-
 async def start(url: str, agent: str) -> str:
     async with Client(url) as client:
         return await client.post(await client.create_thread(agent), "hi")

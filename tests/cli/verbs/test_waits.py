@@ -31,12 +31,6 @@ default = airline
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "app.py").write_text(APP)
-    return tmp_path
-
-
 def test_chat_asks_with_forms_and_goes_on_after_an_event(folder: Path) -> None:
     with serving(folder, "app.py") as url:
         env = {"RUNYARD_URL": url}
