@@ -142,10 +142,6 @@ class KeyRing:
             raise Unreadable from None
 
 
-def is_sealed(kept: bytes | str) -> bool:
-    return kept.startswith(MARK) if isinstance(kept, bytes) else kept.startswith(TEXT_MARK)
-
-
 def parse(text: str) -> KeyRing:
     """Return the ring of `id:base64, id:base64`. Raise ValueError, without secrets in its text, if it is invalid."""
     keys = [_key(part.strip()) for part in text.split(",") if part.strip()]

@@ -164,17 +164,18 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
 async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serve) -> None:
     from mcp import Client
 
-    from runyard.agents.mcp.serving import USE_ID, mcp_server, unrecorded_calls
+    from runyard.agents.mcp.serving import USE_ID, mcp_server
 
     office = await thinkers(serve, {"kevin": [NOTHING]})
     channel = await talked(office, "hello")
     assert office.server is not None
     engine, run = office.server.process.engine, await office.run()
-    server = mcp_server(
-        "office",
-        channel_tools(AgentActions(run, engine.conversations, engine.agent_directory)),
-        unrecorded_calls(run.id),
-    )
+
+    async def call(tool: Any, given: dict[str, Any], use_id: str | None) -> Any:
+        return await tool.run(given, None, f"{run.id}:{use_id}")
+
+    tools = channel_tools(AgentActions(run, engine.conversations, engine.agent_directory))
+    server = mcp_server("office", tools, call)
     async with Client(server) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         meta: Any = {USE_ID: "toolu_1"}

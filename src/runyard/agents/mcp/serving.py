@@ -6,7 +6,6 @@ the package `mcp`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,17 +20,6 @@ if TYPE_CHECKING:
 
 USE_ID = "toolUseId"
 Make = Callable[[Tool[..., Any], dict[str, Any], str | None], Awaitable[Any]]
-
-
-def unrecorded_calls(run_id: str) -> Make:
-    """Return a function that calls tools for this run, without recording. The idempotency key of a call is the client's
-    id, or a number if the client sends none."""
-    numbers = count(1)
-
-    async def make(tool: Tool[..., Any], given: dict[str, Any], use_id: str | None) -> Any:
-        return await tool.run(given, None, f"{run_id}:{use_id or f'mcp#{next(numbers)}'}")
-
-    return make
 
 
 def mcp_server(name: str, tools: Sequence[Tool[..., Any]], make: Make) -> "Server[Any]":

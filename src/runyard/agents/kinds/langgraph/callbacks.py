@@ -27,7 +27,7 @@ class GraphListener(Protocol):
 
     async def model_wrote(self, namespace: str, call: str, text: str, thinking: str) -> None: ...
 
-    async def model_ended(self, namespace: str, call: str, message: AIMessage | None, is_hidden: bool) -> None: ...
+    async def model_ended(self, namespace: str, call: str, message: AIMessage | None) -> None: ...
 
 
 class GraphCallbacks(AsyncCallbackHandler):
@@ -97,7 +97,7 @@ class GraphCallbacks(AsyncCallbackHandler):
 
     async def _ended(self, run_id: UUID, known: tuple[str, bool], message: AIMessage | None) -> None:
         self._has_streamed.discard(run_id)
-        await self._tell(self._listener.model_ended(known[0], str(run_id), message, known[1]))
+        await self._tell(self._listener.model_ended(known[0], str(run_id), message))
 
     async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
         if asyncio.get_running_loop() is self._loop:

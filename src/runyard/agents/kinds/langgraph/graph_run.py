@@ -186,7 +186,7 @@ class GraphRun:
             await self._context.thinking(thinking)
         await self._text.say(call, text)
 
-    async def model_ended(self, namespace: str, call: str, message: AIMessage | None, is_hidden: bool) -> None:
+    async def model_ended(self, namespace: str, call: str, message: AIMessage | None) -> None:
         if message is not None:
             if (usage := usage_of(message)) is not None:
                 self._nodes.spend(namespace, usage)
