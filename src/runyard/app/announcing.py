@@ -5,10 +5,10 @@ from runyard.app.hints import Hints
 from runyard.doorbells import DEFAULT_QUEUE
 from runyard.engine.control.announcer import Announcer
 from runyard.settings import Settings
-from runyard.store import AgentFilter, Store
+from runyard.store import AgentFilter, WorkerStore
 
 
-def build_announcer(settings: Settings, store: Store, hints: Hints, *, on_demand: bool) -> Announcer | None:
+def build_announcer(settings: Settings, store: WorkerStore, hints: Hints, *, on_demand: bool) -> Announcer | None:
     """Return what announces runs to the engine that the settings name. A process of that engine does not poll."""
     doorbell = open_doorbell(settings)
     if doorbell is None:

@@ -30,7 +30,7 @@ from runyard.domain.api_key import (
 from runyard.domain.events import clean
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.errors import KeyRequired, NotFound, RunyardError
-from runyard.store import Store
+from runyard.store import ApiKeyStore
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class _Cached(Struct, frozen=True):
 class Access:
     def __init__(
         self,
-        store: Store,
+        store: ApiKeyStore,
         clock: Clock,
         *,
         cache_seconds: float = REMEMBERED_SECONDS,

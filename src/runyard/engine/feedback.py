@@ -8,7 +8,7 @@ from runyard.domain.events import clean
 from runyard.domain.runs.run import Feedback
 from runyard.engine.queries.views import Views
 from runyard.errors import Invalid, Unreadable
-from runyard.store import Store
+from runyard.store import RunStore
 
 if TYPE_CHECKING:
     from runyard.domain.redaction.redactor import Redactor
@@ -17,7 +17,7 @@ MOST_COMMENT_CHARS = 4000
 
 
 class FeedbackBook:
-    def __init__(self, store: Store, views: Views, redactor: "Redactor") -> None:
+    def __init__(self, store: RunStore, views: Views, redactor: "Redactor") -> None:
         self._store = store
         self._views = views
         self._redactor = redactor

@@ -23,7 +23,7 @@ from runyard.domain.events import clean
 from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Run
 from runyard.errors import NotFound, RunyardError, TooLarge, Unavailable, WrongType
-from runyard.store import Store
+from runyard.store import FileStore
 from runyard.telemetry.logger import get_logger
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class FileLimits(Struct, frozen=True):
 class Files:
     def __init__(
         self,
-        store: Store,
+        store: FileStore,
         clock: Clock,
         limits: FileLimits,
         *,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from runyard.base.clock import Clock
 from runyard.errors import Invalid, QueueFull, RunyardError, TooLarge
-from runyard.store import Store
+from runyard.store import IntakeStore
 
 COUNT_SECONDS = 1.0
 FULL_SECONDS = 10.0  # after which a client should retry
@@ -71,7 +71,7 @@ class _Count:
 class Backlogs:
     """Approximate numbers of queued runs by owner."""
 
-    def __init__(self, store: Store, clock: Clock, most: int | None) -> None:
+    def __init__(self, store: IntakeStore, clock: Clock, most: int | None) -> None:
         self._store = store
         self._clock = clock
         self._most = most
@@ -108,7 +108,7 @@ class Backlogs:
 class Admission:
     """Checks new messages and runs against the limits. The store itself enforces `queued_per_lane`."""
 
-    def __init__(self, store: Store, clock: Clock, limits: InputLimits) -> None:
+    def __init__(self, store: IntakeStore, clock: Clock, limits: InputLimits) -> None:
         self._chars = limits.message_chars
         self.queued_per_lane = limits.queued_per_lane
         self.backlogs = Backlogs(store, clock, limits.queued_per_owner)

@@ -16,7 +16,7 @@ from runyard.domain.times import iso
 from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, NotFound
-from runyard.store import Store
+from runyard.store import ThreadStore
 
 DAY_MS = 86_400_000
 DEFAULT_DAYS, MOST_DAYS = 7, 30
@@ -25,7 +25,7 @@ NOT_FOUND = "There is no such link, or it has expired."
 
 
 class Shares:
-    def __init__(self, store: Store, views: Views, finding: Finding) -> None:
+    def __init__(self, store: ThreadStore, views: Views, finding: Finding) -> None:
         self._store = store
         self._views = views
         self._finding = finding

@@ -14,7 +14,7 @@ from runyard.domain.conversations.feed import Entry
 from runyard.engine.log.idle_timer import IdleTimer
 from runyard.engine.log.stream import AWAY_SECONDS, Pause
 from runyard.errors import Gone, RunyardError, Unavailable
-from runyard.store import Store
+from runyard.store import ChannelStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -25,7 +25,7 @@ GONE = "The retention policy deleted the feed up to {}. Read the conversations, 
 
 
 class Feed:
-    def __init__(self, store: Store, announce: Callable[[int], None], poll_seconds: float) -> None:
+    def __init__(self, store: ChannelStore, announce: Callable[[int], None], poll_seconds: float) -> None:
         """`announce` is called with the feed's last number when it grows, to wake other processes."""
         self._store = store
         self._announce = announce
@@ -93,7 +93,7 @@ class Feed:
 class Follower:
     """One client's cursor over the feed. `close` it when done."""
 
-    def __init__(self, feed: Feed, store: Store, caller: str, after: int) -> None:
+    def __init__(self, feed: Feed, store: ChannelStore, caller: str, after: int) -> None:
         self._feed = feed
         self._store = store
         self._caller = caller

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from runyard.errors import RunyardError
-from runyard.store import Store
+from runyard.store import ChannelStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -19,7 +19,7 @@ AT_ONCE = 100
 
 
 class ReplyOrder:
-    def __init__(self, store: Store, wake_workers: Callable[[], None], poll_seconds: float) -> None:
+    def __init__(self, store: ChannelStore, wake_workers: Callable[[], None], poll_seconds: float) -> None:
         self._store = store
         self._wake_workers = wake_workers
         self._poll = poll_seconds

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from runyard.doorbells import Doorbell
 from runyard.errors import RunyardError
-from runyard.store import Store
+from runyard.store import WorkerStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -23,7 +23,7 @@ MOST_RUNS = 200  # announced at a time; the next round announces the rest
 
 class Announcer:
     def __init__(
-        self, store: Store, doorbell: Doorbell, *, queue_of: Callable[[str], str], poll_seconds: float | None
+        self, store: WorkerStore, doorbell: Doorbell, *, queue_of: Callable[[str], str], poll_seconds: float | None
     ) -> None:
         """`queue_of` returns the queue of an agent. Without `poll_seconds`, wake-ups are the only cause of a round."""
         self._store = store

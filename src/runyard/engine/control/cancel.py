@@ -9,7 +9,7 @@ from runyard.domain.runs.endings import EndWithoutWorker
 from runyard.domain.runs.run import Fate, Run, Status
 from runyard.engine.log.stream import Streams
 from runyard.engine.log.tail import Tail
-from runyard.store import Ending, Store
+from runyard.store import Ending, RunStore
 from runyard.telemetry.metrics import Metrics
 
 
@@ -28,7 +28,7 @@ class RecordedEnding:
 class Cancel:
     def __init__(
         self,
-        store: Store,
+        store: RunStore,
         tail: Tail,
         *,
         streams: Streams,

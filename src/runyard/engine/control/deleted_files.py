@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from runyard.base.clock import Clock
 from runyard.errors import RunyardError
-from runyard.store import Removal, Store
+from runyard.store import Removal, RetentionStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -28,7 +28,7 @@ they are gone. Raise OSError on failure."""
 
 
 class DeletedFiles:
-    def __init__(self, store: Store, clock: Clock, removers: Sequence[Remover]) -> None:
+    def __init__(self, store: RetentionStore, clock: Clock, removers: Sequence[Remover]) -> None:
         self._store = store
         self._clock = clock
         self._removers = removers

@@ -9,14 +9,14 @@ is over.
 from runyard.domain.runs.run import Run
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
-from runyard.store import Store
+from runyard.store import RunStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
 
 
 class Disconnects:
-    def __init__(self, store: Store, streams: Streams, grace_seconds: float | None) -> None:
+    def __init__(self, store: RunStore, streams: Streams, grace_seconds: float | None) -> None:
         """With `grace_seconds=None`, runs continue without clients."""
         self._store = store
         self._streams = streams

@@ -18,7 +18,7 @@ from runyard.engine.control.cancel import Cancel
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.tail import Tail
 from runyard.errors import AlreadyDecided, NotFound, RunyardError
-from runyard.store import Store
+from runyard.store import WaitStore
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
@@ -37,7 +37,7 @@ class LinkedRuns:
 
     def __init__(
         self,
-        store: Store,
+        store: WaitStore,
         tail: Tail,
         *,
         start_child: StartChild,

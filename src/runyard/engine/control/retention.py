@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from runyard.base.clock import Clock
 from runyard.errors import RunyardError
-from runyard.store import Store, Swept
+from runyard.store import RetentionStore, Swept
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -24,7 +24,7 @@ REST_SECONDS = 0.1
 
 
 class Retention:
-    def __init__(self, store: Store, clock: Clock, days: float) -> None:
+    def __init__(self, store: RetentionStore, clock: Clock, days: float) -> None:
         self._store = store
         self._clock = clock
         self._ms = int(days * DAY_MS)

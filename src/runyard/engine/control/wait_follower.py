@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from runyard.engine.log.stream import Pause
 from runyard.engine.log.wait_changes import WaitChanges
 from runyard.errors import Unavailable
-from runyard.store import Store
+from runyard.store import WaitStore
 
 MOST = 200  # waits that are compared; a client pages through more
 PAUSE_SECONDS = 0.1  # between two reads of one follower
@@ -19,7 +19,7 @@ class WaitFollower:
     """Reports how many waits of an owner are open: at first, and whenever other waits are open. `close` it when
     done."""
 
-    def __init__(self, changes: WaitChanges, store: Store, owner: str) -> None:
+    def __init__(self, changes: WaitChanges, store: WaitStore, owner: str) -> None:
         self._changes = changes
         self._store = store
         self._owner = owner

@@ -8,7 +8,7 @@ from runyard.domain.content.parts import DataPart, File, Image, Part, TextPart, 
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import clean, cleaned
 from runyard.errors import Invalid, NotFound
-from runyard.store import Store
+from runyard.store import FileStore
 
 if TYPE_CHECKING:
     from runyard.domain.redaction.redactor import Redactor
@@ -47,7 +47,7 @@ class StoredContent(NamedTuple):
 
 
 async def stored_content(
-    store: Store, redactor: "Redactor", owner: str, text: str, parts: Sequence[NewPart]
+    store: FileStore, redactor: "Redactor", owner: str, text: str, parts: Sequence[NewPart]
 ) -> StoredContent:
     """Return the content of a message as it is stored. NotFound if the owner has no such file."""
     if not parts:
@@ -59,7 +59,7 @@ async def stored_content(
     return StoredContent(text_of(made), encoded(made), files)
 
 
-async def _stored(store: Store, redactor: "Redactor", owner: str, part: NewPart) -> Part:
+async def _stored(store: FileStore, redactor: "Redactor", owner: str, part: NewPart) -> Part:
     match part:
         case TextPart(text):
             return TextPart(redactor.text(clean(text)))

@@ -18,7 +18,7 @@ from runyard.domain.runs.endings import FORKED, end_events
 from runyard.domain.runs.lane import finished
 from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import Invalid, NotFound
-from runyard.store import Excerpt, Store
+from runyard.store import Excerpt, LogStore, Store
 
 READ_EVENTS = 5000
 
@@ -59,7 +59,7 @@ async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread:
     return Excerpt(replace(finished(copied, finish, now), last_seq=len(drafts)), message, drafts)
 
 
-async def _read(store: Store, run: Run, upto: int) -> Sequence[Event]:
+async def _read(store: LogStore, run: Run, upto: int) -> Sequence[Event]:
     """Read the events up to the seq `upto`, or fewer if the log is shorter."""
     events: list[Event] = []
     while len(events) < min(upto, run.last_seq):

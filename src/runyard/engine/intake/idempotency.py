@@ -5,7 +5,7 @@ import hashlib
 import msgspec
 
 from runyard.errors import Gone, NotFound
-from runyard.store import Accepted, IdempotencyKey, Store
+from runyard.store import Accepted, IdempotencyKey, RunStore
 
 DELETED = "The run of this request was deleted. To start a new run, send the request with another idempotency key."
 
@@ -18,7 +18,7 @@ def idempotency_key(owner: str, route: str, key: str | None, request: object) ->
     return IdempotencyKey(f"{owner} {route}", key, digest)
 
 
-async def check_run_exists(store: Store, owner: str, accepted: Accepted) -> None:
+async def check_run_exists(store: RunStore, owner: str, accepted: Accepted) -> None:
     """Raise Gone if the run of a repeated request was deleted. The key outlives the run, and this process may still
     have the run's events in memory."""
     try:

@@ -6,10 +6,10 @@ from runyard.domain.events import RunQueued
 from runyard.domain.runs.run import Run
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.errors import Invalid, NotFound
-from runyard.store import Store
+from runyard.store import LogStore, ThreadStore
 
 
-async def has_no_name(store: Store, owner: str, thread_id: str, head: ThreadHead | None) -> bool:
+async def has_no_name(store: ThreadStore, owner: str, thread_id: str, head: ThreadHead | None) -> bool:
     """Return whether the owner has a thread of this id without a name. With a `head`, nothing is read."""
     if head is not None:
         return head.thread is not None and head.thread.external_id is None
@@ -19,7 +19,7 @@ async def has_no_name(store: Store, owner: str, thread_id: str, head: ThreadHead
         return False
 
 
-async def request_of(store: Store, run: Run) -> RunQueued | None:
+async def request_of(store: LogStore, run: Run) -> RunQueued | None:
     """Return the first event of a run, or None if it has nothing besides its message."""
     is_plain = run.trigger_message_id is not None and not run.has_client_tools
     first = [] if is_plain else await store.read(run.id, 0, 1)

@@ -13,7 +13,7 @@ from runyard.domain.conversations.thread import Message
 from runyard.domain.events import Drafter, MessageReceived
 from runyard.engine.log.tail import Tail
 from runyard.errors import Unavailable
-from runyard.store import Accepted, Post, Room, Store
+from runyard.store import Accepted, Post, Room, SteeringStore
 from runyard.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 class PostsWhileRunning:
     def __init__(
         self,
-        store: Store,
+        store: SteeringStore,
         tail: Tail,
         draft: Drafter,
         worker: "Worker | None",

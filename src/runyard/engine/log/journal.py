@@ -26,7 +26,7 @@ from runyard.domain.runs.run import Run
 from runyard.domain.wait import Wait
 from runyard.engine.log.tail import Tail
 from runyard.errors import Fenced, RunyardError, Unavailable, WriteRefused
-from runyard.store import Store
+from runyard.store import LogStore
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
@@ -225,7 +225,7 @@ def _wake(future: "asyncio.Future[None]", error: RunyardError | None) -> None:
 class Journal:
     """Commits the events of all runs of this process. `open` returns the writer of a claimed run."""
 
-    def __init__(self, store: Store, tail: Tail, metrics: Metrics | None = None) -> None:
+    def __init__(self, store: LogStore, tail: Tail, metrics: Metrics | None = None) -> None:
         self._store = store
         self._tail = tail
         self._metrics = metrics or Metrics()

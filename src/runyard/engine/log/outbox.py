@@ -23,7 +23,7 @@ from runyard.domain.runs.publication import Backlog, CursorAdvance, state_of
 from runyard.domain.runs.run import Status
 from runyard.engine.log.publications import Publications
 from runyard.errors import RunyardError
-from runyard.store import Store
+from runyard.store import LogStore
 from runyard.telemetry.logger import get_logger
 from runyard.telemetry.metrics import Metrics
 
@@ -36,7 +36,7 @@ MOST_PER_POLL = 1000
 class Outbox:
     def __init__(
         self,
-        store: Store,
+        store: LogStore,
         publications: Publications,
         bus: Bus,
         clock: Clock,

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from runyard.domain.events import Event
 from runyard.domain.push import Push
 from runyard.errors import Invalid, NotFound, RunyardError
-from runyard.store import Store
+from runyard.store import LogStore, PushStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -61,10 +61,14 @@ class Fold(NamedTuple):
     seq: int
 
 
+class PushedLogs(LogStore, PushStore, Protocol):
+    """Logs, and the pushes of their events."""
+
+
 class Pushes:
     def __init__(
         self,
-        store: Store,
+        store: PushedLogs,
         renderers: Mapping[str, Callable[[Push], Renderer]],
         *,
         allow: Sequence[str] = (),

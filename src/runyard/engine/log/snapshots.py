@@ -24,7 +24,7 @@ from runyard.domain.state import kept_state
 from runyard.domain.state.fold import Folding
 from runyard.domain.state.run_state import State
 from runyard.errors import RunyardError
-from runyard.store import Snapshot, Store
+from runyard.store import LogStore, Snapshot, SnapshotStore
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -119,8 +119,12 @@ class FoldedLog(Generic[F]):
         return Snapshot(self.seq, data)
 
 
+class FoldedLogs(LogStore, SnapshotStore, Protocol):
+    """Logs, and the snapshots of their folds."""
+
+
 class Snapshots:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: FoldedLogs) -> None:
         self._store = store
         self._saving: set[asyncio.Task[None]] = set()
 

@@ -19,7 +19,7 @@ from runyard.domain.runs.run import Run
 from runyard.engine.log.snapshots import Snapshots
 from runyard.engine.log.stream import Follower, Pause, Streams
 from runyard.errors import BadRequest, NotFound
-from runyard.store import Store
+from runyard.store import RunStore
 
 TreeItem = tuple[Event, str]
 """An event and the cursor after it."""
@@ -181,7 +181,7 @@ class TreeFollower:
 class Trees:
     """Opens followers of trees."""
 
-    def __init__(self, streams: Streams, store: Store, snapshots: Snapshots) -> None:
+    def __init__(self, streams: Streams, store: RunStore, snapshots: Snapshots) -> None:
         self._streams = streams
         self._store = store
         self._snapshots = snapshots

@@ -7,11 +7,11 @@ so a copy that a process did not save before it died is made later.
 from collections.abc import Mapping, Sequence
 
 from runyard.domain.runs.run import Run
-from runyard.store import Store
+from runyard.store import CheckpointStore
 
 
 class Checkpoints:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: CheckpointStore) -> None:
         self._store = store
 
     async def runs_without_checkpoint(self, limit: int) -> Sequence[Run]:

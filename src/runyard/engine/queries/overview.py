@@ -9,7 +9,7 @@ from msgspec import Struct
 from runyard.base.clock import Clock
 from runyard.engine.log.stream import Streams
 from runyard.errors import RunyardError
-from runyard.store import Overview, Store
+from runyard.store import Database, Overview
 
 if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
@@ -32,7 +32,7 @@ class StatusReport(Struct, frozen=True):
 
 class Overviews:
     def __init__(
-        self, store: Store, streams: Streams, worker: "Worker | None", clock: Clock, metrics: "Metrics | None"
+        self, store: Database, streams: Streams, worker: "Worker | None", clock: Clock, metrics: "Metrics | None"
     ) -> None:
         """`metrics`: those that have the gauges of the whole installation; None for a process that serves none."""
         self._store = store

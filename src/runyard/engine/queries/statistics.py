@@ -14,7 +14,7 @@ from runyard.base.ids import first_id_at
 from runyard.domain.events import Usage, clean
 from runyard.domain.runs.ledger import FirstTokens, QueueState, RunGroup
 from runyard.domain.runs.run import Status
-from runyard.store import Store
+from runyard.store import LedgerStore
 
 DAY_MS = 86_400_000
 MOST_COUNTED = 100_000
@@ -46,7 +46,7 @@ class Report(Struct, frozen=True):
 
 
 class Statistics:
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: LedgerStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

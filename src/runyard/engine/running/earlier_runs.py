@@ -20,7 +20,7 @@ from runyard.domain.state.run_state import State
 from runyard.domain.state.summary import EarlierRun, Memory, Summary, last_summary
 from runyard.engine.log.snapshots import Snapshots
 from runyard.errors import NotFound
-from runyard.store import Store
+from runyard.store import RunStore, Store
 
 TOGETHER = 20  # ancestors
 MOST_RUNS = 1000  # that are read back if there is no summary; older ones are left out
@@ -101,7 +101,7 @@ async def forked_copy(store: Store, snapshots: Snapshots, run: Run) -> ForkedCop
     return None if state is None else ForkedCopy(state, is_continued=False)
 
 
-async def _find(store: Store, run: Run, run_id: str) -> Run | None:
+async def _find(store: RunStore, run: Run, run_id: str) -> Run | None:
     try:
         return await store.get_run(run.owner, run_id)
     except NotFound:

@@ -12,7 +12,7 @@ from runyard.agents.execution import Canceled
 from runyard.base.clock import since_boot
 from runyard.domain.runs.run import Run
 from runyard.errors import Fenced, Unavailable
-from runyard.store import Beat, Store
+from runyard.store import Beat, WorkerStore
 
 LEASE_MARGIN = 0.8  # share of the lease after which a worker that could not renew it stops its runs
 RETRY_SECONDS = 0.05
@@ -22,7 +22,9 @@ FRESH_SECONDS = 1.0  # how old an answer of the store may be before a tool call
 class Lease:
     """The lease of one registration of a worker. After the worker registers again, it is never renewed."""
 
-    def __init__(self, store: Store, worker_id: str, seconds: float, now: Callable[[], float] = since_boot) -> None:
+    def __init__(
+        self, store: WorkerStore, worker_id: str, seconds: float, now: Callable[[], float] = since_boot
+    ) -> None:
         self._store = store
         self._worker_id = worker_id
         self._seconds = seconds
