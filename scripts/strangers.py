@@ -216,7 +216,7 @@ def aegra() -> Outcome:
 
 
 def langgraph_api() -> Outcome:
-    """Run the API tests of LangGraph's server for Node, as far as they are about what the face has: a copy of them with
+    """Run the API tests of LangGraph's server for Node that are about routes of the face: a copy of them with
     the address of the server."""
     whole = sources(LANGGRAPH_API)
     install_for_node(whole, "langgraph-api", LANGGRAPH_API_NEEDS)

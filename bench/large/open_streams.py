@@ -1,7 +1,7 @@
 """Ten thousand open streams: their memory, their CPU while idle, and how long one event takes to reach all of them.
 
-Every stream is an open file of the server and one of a client; the limit is raised as far as it may be, and where that
-is not far enough, fewer streams are opened and the report says so."""
+Every stream is an open file of the server and one of a client; the limit is raised to the allowed maximum, and where
+that is not far enough, fewer streams are opened and the report says so."""
 
 import asyncio
 import resource

@@ -13,7 +13,7 @@ EMPTY = Results({}, [])
 
 
 class Measured(Struct, frozen=True):
-    """The results of `bench`, `bench.large` and `bench.rivals`, as far as there are any."""
+    """The existing results of `bench`, `bench.large` and `bench.rivals`."""
 
     latest: Results = EMPTY
     large: Results = EMPTY

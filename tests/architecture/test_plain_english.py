@@ -18,6 +18,7 @@ BANNED = re.compile(
     r"|(?i:yardstick|but for)"
     r"|it all|(?:that|which|and) (?:is|are) none|in turns|of ours"
     r"|(?:is|are|was) told by|got round to|run goes on|(?:is|are) away|(?:end|ends|ended) red"
+    r"|under way here|as far as|has told it|(?:is|was) news|no one to tell|the client's doing"
     r")\b(?![`\"])"
 )
 
@@ -28,6 +29,9 @@ OWN = re.compile(r"\b(?<!instead )of (?:its|their|your|our) own(?=[.,;:)\"]|$)")
 RELATIVE_SUBJECT = re.compile(
     r"(?:^|[.:#*-] |\"\"\")What (?:is|are|was|were) [^.?:|`]{1,60}? (?:is|are|was|were|stays|goes)\b"
 )
+
+# A docstring names its thing: "The state after an event." It begins with neither a relative clause nor a genitive.
+FIRST_WORDS = re.compile(r"\"\"\"(?:What|Of an?) ")
 
 # Codes of documents outside this repository. Requirement lines (S0.1) are explained in docs/requirements.md.
 OUTSIDE_CODES = re.compile(r"\bDESIGN\b|\bSTORAGE\b|\bREQUIREMENTS\b \d|\bfault \d+\b|\((?:C|D)\d{1,2}\)")
@@ -63,6 +67,24 @@ def test_no_text_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str])
     assert places == [], "name the actor and the thing (CONTRIBUTING.md, Language)"
 
 
+def test_no_docstring_begins_with_a_clause_instead_of_the_thing() -> None:
+    sources = {name: text for name, text in texts() if name.startswith("src/") and name.endswith(".py")}
+    places = [f"{name}:{line}" for name, text in sources.items() for line in found(FIRST_WORDS, text)]
+    assert places == [], "begin with a verb or a noun that names the thing (CONTRIBUTING.md, Language)"
+
+
+@pytest.mark.parametrize(
+    "line", ['"""What a run waits for."""', '    """Of a root: all spans."""', '"""Of an agent."""']
+)
+def test_the_rule_sees_a_docstring_that_begins_with_a_clause(line: str) -> None:
+    assert found(FIRST_WORDS, line) == [1]
+
+
+@pytest.mark.parametrize("line", ['"""The waits of a run."""', "# What happens if a run ends?"])
+def test_the_rule_leaves_docstrings_alone_that_name_their_thing(line: str) -> None:
+    assert found(FIRST_WORDS, line) == []
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -76,6 +98,8 @@ def test_no_text_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str])
         "while the database is away",
         "a tool of ours",
         "branches that an edit put aside",
+        "a child of what is under way here",
+        "sent as far as it is known",
     ],
 )
 def test_the_rule_sees_a_banned_word(line: str) -> None:

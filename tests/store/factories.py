@@ -26,7 +26,7 @@ from runyard.domain.events import (
 from runyard.domain.runs.append import Appended, Finish, Move, Outcome, Park, Part
 from runyard.domain.runs.run import Fate, Run, Status, StopReason, thread_lane
 from runyard.domain.wait import Wait
-from runyard.store import Accepted, Excerpt, IdempotencyKey, Post, Store
+from runyard.store import Accepted, IdempotencyKey, LogCopy, Post, Store
 
 ANN = "ann"
 BOB = "bob"
@@ -92,7 +92,7 @@ def received(post: Post) -> Draft:
     return Drafter(clock, "api")(MessageReceived(post.message.id, post.message.text))
 
 
-def an_excerpt(run: Run, thread: Thread, text: str = "hello") -> Excerpt:
+def a_log_copy(run: Run, thread: Thread, text: str = "hello") -> LogCopy:
     """The beginning of a run, and one event more, as the first run of a thread."""
     run_id, now = new_id(), clock.now_ms()
     message = Message(id=new_id(), thread_id=thread.id, role="user", text=text, run_id=run_id, created_at=now)
@@ -113,7 +113,7 @@ def an_excerpt(run: Run, thread: Thread, text: str = "hello") -> Excerpt:
         parent_id=run.parent_id,
         last_seq=len(drafts),
     )
-    return Excerpt(copy, message, drafts)
+    return LogCopy(copy, message, drafts)
 
 
 async def post(store: Store, request: Post | None = None) -> str:

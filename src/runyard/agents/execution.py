@@ -102,7 +102,7 @@ class Execution(Protocol):
 
     @property
     def has_new_messages(self) -> bool:
-        """Whether messages came for this run that were not taken, as far as this worker knows."""
+        """Whether this worker knows of messages for this run that were not taken."""
 
     async def new_messages(self) -> Sequence[Message]:
         """Return the messages that came for this run and that were not taken, in order."""

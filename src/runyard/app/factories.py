@@ -39,7 +39,7 @@ def load_app(settings: Settings) -> "App":
 def open_store(settings: Settings, clock: Clock | None = None) -> Store:
     """Return the store that the settings name, sealed if they have an encryption key. Call `await store.open()`
     next."""
-    ring = settings.ring
+    ring = settings.encryption_key_ring
     store = open_sql_store(settings, clock, ring)
     if ring is None:
         return store
@@ -69,7 +69,7 @@ def open_objects(settings: Settings) -> "ObjectFiles | None":
         return None
     from runyard.stores.object_files import ObjectFiles
 
-    return ObjectFiles(settings.file_store, settings.ring)
+    return ObjectFiles(settings.file_store, settings.encryption_key_ring)
 
 
 def open_bus(settings: Settings) -> "Bus":
@@ -118,7 +118,7 @@ def open_checkpoints(settings: Settings, engine: "Engine", clock: Clock) -> "tup
     from runyard.checkpoints.file_store import FileInteractionStore
     from runyard.checkpoints.task import Checkpoints
 
-    folder, ring = settings.checkpoint_path, settings.ring
+    folder, ring = settings.checkpoint_path, settings.encryption_key_ring
 
     def of_owner(owner: str) -> "InteractionStore":
         if settings.checkpoints == "database":

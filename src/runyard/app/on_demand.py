@@ -180,7 +180,7 @@ class Host:
 
 
 _lock = threading.Lock()
-_hosts: dict[tuple[object, ...], tuple[Host, object]] = {}  # with what was given, so that its id is not reused
+_hosts: dict[tuple[object, ...], tuple[Host, object]] = {}  # with app and settings, so that their ids are not reused
 
 
 @contextmanager

@@ -233,7 +233,7 @@ def _metrics_of(app: App) -> Metrics:
 
 
 async def _within_last_seconds(work: Awaitable[object]) -> None:
-    """Do some last work before the process ends. If the database does not answer in time, another process does it."""
+    """Await the work, but not longer than `LAST_SECONDS`. Otherwise another process does it later."""
     with suppress(RunyardError, TimeoutError):
         async with asyncio.timeout(LAST_SECONDS):
             await work

@@ -54,7 +54,7 @@ class Processes:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         signal.signal(signal.SIGHUP, self._restart)
-        self._life = os.pipe()  # the parent alone holds the second end, so the first one ends with it
+        self._life = os.pipe()  # only the parent holds the second end, so the first end closes when the parent ends
         with selectors.DefaultSelector() as self._selector:
             for place in range(self._count):
                 self._start(place)
@@ -63,7 +63,7 @@ class Processes:
                     self._stop()
                     break
             while self._children or (self._missing and not self._stops):
-                self._look(TICK)
+                self._handle_children(TICK)
                 self._start_missing()
                 if self._reload and not self._stops:
                     self._reload = False
@@ -120,15 +120,15 @@ class Processes:
         finally:
             os._exit(code)
 
-    def _look(self, seconds: float) -> None:
-        """Wait for news of children, and handle them."""
+    def _handle_children(self, seconds: float) -> None:
+        """Wait until a child serves or ends, and handle that."""
         for key, _ in self._selector.select(seconds):
             if os.read(key.fd, 1):
                 self._serving.add(key.data)
             else:
-                self._bury(self._children[key.data])
+                self._remove_ended(self._children[key.data])
 
-    def _bury(self, child: _Child) -> None:
+    def _remove_ended(self, child: _Child) -> None:
         """Remove a child that has ended. Start another one in its place, unless it had to stop."""
         self._selector.unregister(child.ready)
         os.close(child.ready)
@@ -153,7 +153,7 @@ class Processes:
     def _wait_until_serving(self, pid: int) -> bool:
         """Return whether the child serves; False if it ended first, or the parent must stop."""
         while pid in self._children and pid not in self._serving and not self._stops:
-            self._look(TICK)
+            self._handle_children(TICK)
         return pid in self._serving
 
     def _replace_all(self) -> None:
@@ -167,7 +167,7 @@ class Processes:
                 return
             self._tell_to_stop(old.pid)
             while old.pid in self._children:
-                self._look(TICK)
+                self._handle_children(TICK)
         log.info("process.restart_finished", processes=len(self._children))
 
 

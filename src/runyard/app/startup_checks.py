@@ -1,4 +1,4 @@
-"""What a process checks and loads before it opens the database."""
+"""Checks and imports that a process makes before it opens the database."""
 
 import asyncio
 import importlib
@@ -17,7 +17,9 @@ async def check_and_load(settings: Settings, app: App, *, has_worker: bool) -> N
     """Raise StartupError if the settings do not fit the app. Load the library of models if a worker needs it."""
     default = settings.default_agent
     if default is not None and default not in app.agents:
-        raise StartupError(f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare.")
+        raise StartupError(
+            f"RUNYARD_DEFAULT_AGENT names {default!r}, which the app does not declare; set it to one of its agents."
+        )
     check_writable(settings.workspaces)
     _check_claude(settings, app, has_worker)
     if has_worker:

@@ -38,7 +38,7 @@ from runyard.engine.running.watchdog import Watchdog
 from runyard.engine.running.worker import Worker
 from runyard.faces.a2a.push import KIND as A2A_PUSH
 from runyard.faces.a2a.push import notifications
-from runyard.faces.chats.told import told_by
+from runyard.faces.chats.agent_events import agent_events_fold
 from runyard.faces.langgraph.webhooks import KIND as LANGGRAPH_PUSH
 from runyard.faces.langgraph.webhooks import Webhook
 from runyard.settings import Settings
@@ -56,7 +56,7 @@ WHOLE_MESSAGES = frozenset({"model", "claude", "pydantic_ai", "openai_agents"})
 
 @dataclass(frozen=True)
 class Resources:
-    """What every part of a process uses."""
+    """The objects that every part of a process uses."""
 
     settings: Settings
     app: App
@@ -72,7 +72,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class LogPipeline:
-    """From the journal that writes events to the streams that clients follow."""
+    """The path of events: from the journal, which writes them, to the streams that clients follow."""
 
     publications: Publications
     outbox: Outbox
@@ -196,7 +196,7 @@ def build_worker(
         metrics=resources.metrics,
         on_traceback=on_traceback,
         snapshots=snapshots,
-        folds={"chats": told_by(frozenset(whole_message_agents(resources.app)).__contains__)},
+        folds={"chats": agent_events_fold(frozenset(whole_message_agents(resources.app)).__contains__)},
         files=build_files(resources, store),
     )
     return Worker(

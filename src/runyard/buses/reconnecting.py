@@ -140,13 +140,13 @@ class ReconnectingBus(ABC):
         now = asyncio.get_running_loop().time
         async with asyncio.timeout(self._patience):
             await link.open(self._on_message)
-        begun = now()
+        opened_at = now()
         self._connected.set()
         log.info("bus.connected", bus=self.name)
         try:
             await link.watch()
         finally:
-            self._held_seconds = now() - begun
+            self._held_seconds = now() - opened_at
 
     async def _send_windows(self, link: Connection) -> NoReturn:
         while True:

@@ -51,7 +51,7 @@ class FileInteractionStore:
         return None if parent is None else (await self.load_interaction(chat_id, parent)).final_agent_state
 
     async def forget(self, chat_id: str, is_gone: IsGone) -> None:
-        kept = await asyncio.to_thread(self._kept, chat_id)
+        kept = await asyncio.to_thread(self._stored_ids, chat_id)
         gone = [each for each in kept if await is_gone(each)]
         if kept and gone == kept:
             await asyncio.to_thread(remove_tree, self._folder(chat_id))
@@ -64,7 +64,7 @@ class FileInteractionStore:
             for found in (file, *file.parent.glob(f".{file.name}.*")):
                 found.unlink(missing_ok=True)
 
-    def _kept(self, chat_id: str) -> list[str]:
+    def _stored_ids(self, chat_id: str) -> list[str]:
         """Return the ids of the interactions of a chat that have a file or a draft."""
         names = [file.name for file in (self._folder(chat_id) / "interactions").glob("*.json*")]
         return sorted({name.lstrip(".").partition(".json")[0] for name in names})

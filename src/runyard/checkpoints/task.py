@@ -23,7 +23,7 @@ from runyard.base.private_files import make_folder, write_whole
 from runyard.checkpoints.file_store import remove_drafts
 from runyard.checkpoints.store import InteractionStore
 from runyard.domain.runs.run import Run
-from runyard.encryption.sealed_files import SPARE, open_file, seal_file
+from runyard.encryption.sealed_files import FALLBACK, open_file, seal_file
 from runyard.engine.engine import Engine
 from runyard.errors import Gone, NotFound, RunyardError, Unreadable
 from runyard.faces.chats.interaction_builder import InteractionBuilder, decoded, encoded
@@ -64,15 +64,15 @@ class Checkpoints:
         self._stores = stores
         self._clock = clock
         self._in_files = files is not None
-        self._disk = Spare(disk, ring)
-        self._temporary = Spare(temporary, ring)
+        self._disk = FallbackFolder(disk, ring)
+        self._temporary = FallbackFolder(temporary, ring)
         self._folders = [disk, temporary] if files is None else [files, disk, temporary]
         self._resting: dict[str, float] = {}
         self._saving: set[asyncio.Task[None]] = set()
 
     async def run(self, interval: float) -> None:
         """Save until cancelled."""
-        await self.bring_back()
+        await self.restore_fallbacks()
         cleaned = -CLEAN_SECONDS
         while True:
             try:
@@ -121,10 +121,10 @@ class Checkpoints:
                 await asyncio.shield(saving)
         except TimeoutError:
             log.error("checkpoint.save_timed_out", run_id=run.id)
-            await self._put_aside((self._disk, self._temporary), run, chat, interaction)
+            await self._save_fallback((self._disk, self._temporary), run, chat, interaction)
         except Exception as error:
             log.error("checkpoint.save_failed", run_id=run.id, error=type(error).__name__)
-            await self._put_aside((self._temporary, self._disk), run, chat, interaction)
+            await self._save_fallback((self._temporary, self._disk), run, chat, interaction)
 
     def _forget_task(self, saving: "asyncio.Task[None]") -> None:
         self._saving.discard(saving)
@@ -149,8 +149,8 @@ class Checkpoints:
             return await self._is_gone(owner, interaction_id)
 
         await self._stores(owner).forget(chat, is_gone)
-        for spare in (self._disk, self._temporary):
-            for file, kept_owner, kept_chat, interaction in await asyncio.to_thread(spare.all):
+        for folder in (self._disk, self._temporary):
+            for file, kept_owner, kept_chat, interaction in await asyncio.to_thread(folder.all):
                 if (kept_owner, kept_chat) == (owner, chat) and await is_gone(interaction.id):
                     file.unlink(missing_ok=True)
 
@@ -164,22 +164,24 @@ class Checkpoints:
             return True
         return False
 
-    async def _put_aside(self, spares: Sequence["Spare"], run: Run, chat: str, interaction: Interaction) -> None:
+    async def _save_fallback(
+        self, folders: Sequence["FallbackFolder"], run: Run, chat: str, interaction: Interaction
+    ) -> None:
         """Put a copy into the first fallback folder that accepts it."""
         self._resting[run.id] = self._clock.monotonic() + AGAIN_SECONDS
-        for spare in spares:
+        for folder in folders:
             try:
-                await asyncio.to_thread(spare.put, run.owner, chat, interaction)
+                await asyncio.to_thread(folder.put, run.owner, chat, interaction)
             except OSError as error:
                 log.error("checkpoint.fallback_failed", run_id=run.id, error=type(error).__name__)
             else:
                 return
 
-    async def bring_back(self) -> int:
+    async def restore_fallbacks(self) -> int:
         """Save the fallback copies of an earlier process. Return how many."""
         done = 0
-        for spare in (self._disk, self._temporary):
-            for file, owner, chat, interaction in await asyncio.to_thread(spare.all):
+        for folder in (self._disk, self._temporary):
+            for file, owner, chat, interaction in await asyncio.to_thread(folder.all):
                 try:
                     if await self._is_gone(owner, interaction.id):
                         raise NotFound
@@ -194,7 +196,7 @@ class Checkpoints:
         return done
 
 
-class Spare:
+class FallbackFolder:
     """A fallback folder for copies whose save was slow or failed. Only its owner can read it; with an encryption key
     the copies are sealed."""
 
@@ -207,7 +209,7 @@ class Spare:
         if not self._is_ours():
             raise PermissionError("The fallback folder belongs to another user, or others can access it.")
         kept = {"owner": owner, "chat_id": chat, "interaction": msgspec.Raw(encoded(interaction))}
-        data = seal_file(self._ring, msgspec.json.encode(kept), interaction.id, SPARE)
+        data = seal_file(self._ring, msgspec.json.encode(kept), interaction.id, FALLBACK)
         write_whole(self._folder / f"{interaction.id}.json", data)
 
     def _is_ours(self) -> bool:
@@ -224,7 +226,7 @@ class Spare:
         found = []
         for file in sorted(self._folder.glob("int_*.json")):
             try:
-                kept = msgspec.json.decode(open_file(self._ring, file.read_bytes(), file.stem, SPARE))
+                kept = msgspec.json.decode(open_file(self._ring, file.read_bytes(), file.stem, FALLBACK))
                 again = decoded(msgspec.json.encode(kept["interaction"]))
                 found.append((file, str(kept["owner"]), str(kept["chat_id"]), again))
             except (ValueError, KeyError, TypeError, OSError, Unreadable) as error:

@@ -106,7 +106,7 @@ def run(words: list[str]) -> int:
         return end.code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has ended: there is no one to tell
+    except BrokenPipeError:  # the program that read the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:

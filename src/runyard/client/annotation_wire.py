@@ -1,4 +1,4 @@
-"""What people add to conversations, in the words of the API: links to threads, and how far they have read channels."""
+"""Additions of people to conversations, as types of the API: links to threads, and read positions in channels."""
 
 from msgspec import Struct
 

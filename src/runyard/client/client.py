@@ -144,9 +144,9 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
             TooLarge: If the message is too long.
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
-        wish = None if while_running == "queue" else while_running
+        requested = None if while_running == "queue" else while_running
         said = content_of(text, parts, files)
-        body = given({**said, "agent": agent, "tools": offered or None, "while_running": wish})
+        body = given({**said, "agent": agent, "tools": offered or None, "while_running": requested})
         key, path = idempotency_key or new_id(), f"/api/threads/{segment(thread_id)}/messages"
         return read(await self._connection.send("POST", path, body, key=key), Made).run_id
 

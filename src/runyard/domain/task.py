@@ -81,7 +81,7 @@ def message_task(content: StoredContent, budget: Budget) -> Task:
 
 
 class RunOptions(Struct, frozen=True, omit_defaults=True):
-    """What a client asks for one run besides its message.
+    """The options of a client for one run, besides its message.
 
     `instructions` are added to those of the agent. `earlier` are messages that came before, in the format of OpenAI's
     chat API. `max_output_tokens` limits the run like a budget. `echo` is what the face needs to show the request again;

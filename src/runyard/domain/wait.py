@@ -57,7 +57,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     as a rejection; a timer is answered then. `failed`: the child or the client's tool ended with an error.
 
     `input` is the input of the tool to approve. For other kinds it is an object with `prompt`, `input`, `schema` and
-    `default`, as far as they are set. `target` is what answers a child or an event wait, see `child_target` and
+    `default`, without those that are not set. `target` is what answers a child or an event wait, see `child_target` and
     `event_target`."""
 
     id: str

@@ -73,7 +73,7 @@ class CeleryDoorbell:
                     self._app.send_task(TASK, queue=name, retry=True, retry_policy=ONE_RETRY)
         except Exception as error:  # drivers of brokers raise errors of many libraries
             if not self._is_failing:
-                log.warning("executor.ring_failed", error=type(error).__name__)
+                log.warning("executor.notify_failed", error=type(error).__name__)
             self._is_failing = True
         else:
             self._is_failing = False

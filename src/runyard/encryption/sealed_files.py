@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from runyard.encryption.cipher import KeyRing
 
 SEALED = b"\xff\x01"  # no JSON starts with it
-SPARE = "spare"
+FALLBACK = "spare"  # stored: sealed copies are bound to it
 
 
 def seal_file(ring: "KeyRing | None", data: bytes, name: str, place: str) -> bytes:
@@ -25,6 +25,6 @@ def open_file(ring: "KeyRing | None", data: bytes, name: str, place: str) -> byt
 
 
 def place_of(file: Path) -> str:
-    """Return the place that a file is bound to: the chat of an interaction, or SPARE for copies that could not be
+    """Return the place that a file is bound to: the chat of an interaction, or FALLBACK for copies that could not be
     saved."""
-    return file.parent.parent.name if file.parent.name == "interactions" else SPARE
+    return file.parent.parent.name if file.parent.name == "interactions" else FALLBACK

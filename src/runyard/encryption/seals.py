@@ -38,7 +38,7 @@ from runyard.encryption.columns import (
     WAIT_INPUT,
 )
 from runyard.errors import Unreadable
-from runyard.store import Accepted, Claim, Ending, Excerpt, Post, Snapshot
+from runyard.store import Accepted, Claim, Ending, LogCopy, Post, Snapshot
 
 
 class Seals:
@@ -111,9 +111,9 @@ class Seals:
     def open_entry(self, entry: Entry) -> Entry:
         return entry if entry.message is None else replace(entry, message=self.open_message(entry.message))
 
-    def seal_excerpt(self, excerpt: Excerpt) -> Excerpt:
-        message = None if excerpt.message is None else self.seal_message(excerpt.message)
-        return Excerpt(excerpt.run, message, self.seal_drafts(excerpt.run.id, excerpt.drafts))
+    def seal_log_copy(self, log_copy: LogCopy) -> LogCopy:
+        message = None if log_copy.message is None else self.seal_message(log_copy.message)
+        return LogCopy(log_copy.run, message, self.seal_drafts(log_copy.run.id, log_copy.drafts))
 
     def seal_post(self, post: Post) -> Post:
         return replace(

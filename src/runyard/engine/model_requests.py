@@ -66,8 +66,8 @@ class ModelRequests:
         """Return the request of the step that began with the event `at`. Raises Invalid if that is no step of a model
         that Runyard asked."""
         run = await self._views.run(owner, run_id)
-        begun = await self._store.read(run.id, at - 1, 1) if 0 < at <= run.last_seq else ()
-        step = begun[0].payload if begun else None
+        found = await self._store.read(run.id, at - 1, 1) if 0 < at <= run.last_seq else ()
+        step = found[0].payload if found else None
         agent = await self._directory.agent(run.agent)
         if not isinstance(step, StepStarted) or step.model is None or step.name == SUMMARIZE:
             raise Invalid("This event does not begin a step that asks a model.")

@@ -35,7 +35,7 @@ class Shares:
         thread = await self._views.thread(owner, thread_id)
         said = await self._store.list_messages(thread.id)
         if not said:
-            raise Invalid("The thread has no messages to share.")
+            raise Invalid("The thread has no messages to share; send one first.")
         token = new_secret(SECRET_LENGTH)
         newest = max(message.id for message in said)
         share = Share(id=new_id(), owner=owner, thread_id=thread.id, digest=digest_of(token), upto=newest)

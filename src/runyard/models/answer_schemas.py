@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-# What every provider with strict schemas supports. Other keywords are checked afterwards only.
+# The keywords that every provider with strict schemas supports. Other keywords are checked afterwards only.
 STRICT_KEYWORDS = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs"}
     | {"title", "description"}

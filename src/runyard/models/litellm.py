@@ -53,19 +53,19 @@ class LitellmModel:
     async def stream(self, request: Request, /) -> AsyncGenerator[AnswerPiece, None]:
         litellm = await load_beside_the_loop()
         _check_files(litellm, request)
-        begun = False
+        has_started = False
         for attempt in range(1, self._patience.tries + 1):
             try:
                 async with aclosing(self._ask(litellm, request)) as pieces:
                     async for piece in pieces:
-                        begun = True
+                        has_started = True
                         yield piece
                 return
             except Exception as error:  # litellm raises its own errors, of its HTTP client, and plain ones
                 failure = _failure(litellm, error)
-                if not begun:
+                if not has_started:
                     failure = _missing_key(litellm, request, failure) or failure
-                pause = None if begun else self._pause(failure, error, attempt)
+                pause = None if has_started else self._pause(failure, error, attempt)
                 if pause is None:
                     raise failure from None  # its message may hold content
             await self._sleep(pause)

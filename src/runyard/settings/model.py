@@ -1,4 +1,5 @@
-"""What a setting is: a typed field with a default, limits and a description, parsed from text or from Python values.
+"""The type of a setting: a typed field with a default, limits and a description, parsed from text or from Python
+values.
 
 Not pydantic: importing it takes longer than a command of the command line takes to run (ADR 30). A group of settings is
 a class:

@@ -54,7 +54,7 @@ class PrivacySettings(SettingsGroup):
     )
 
     @property
-    def ring(self) -> "KeyRing | None":
+    def encryption_key_ring(self) -> "KeyRing | None":
         """The keys that encrypt stored content."""
         if self.encryption_keys is None:
             return None

@@ -63,7 +63,7 @@ def _read_file() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeError) as error:
-        raise StartupError(f"{FILE} cannot be read ({type(error).__name__}).") from None
+        raise StartupError(f"{FILE} cannot be read ({type(error).__name__}); check its permissions.") from None
     import tomllib
 
     try:

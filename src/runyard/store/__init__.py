@@ -15,7 +15,7 @@ from typing import Protocol
 from runyard.domain.content.document import Document, Hit
 from runyard.domain.removal import Removal, Tombstone
 from runyard.store.content import AgentStore, CheckpointStore, DocumentStore, FileStore
-from runyard.store.conversations import ChannelStore, Excerpt, NewMessage, PostedMessage, ThreadStore
+from runyard.store.conversations import ChannelStore, LogCopy, NewMessage, PostedMessage, ThreadStore
 from runyard.store.database import Database, Overview
 from runyard.store.log import Head, LogStore, PushStore, Snapshot, SnapshotStore
 from runyard.store.queue import (
@@ -51,13 +51,13 @@ __all__ = [
     "Document",
     "DocumentStore",
     "Ending",
-    "Excerpt",
     "FileStore",
     "Head",
     "Hit",
     "IdempotencyKey",
     "IntakeStore",
     "LedgerStore",
+    "LogCopy",
     "LogStore",
     "NewMessage",
     "Overview",

@@ -23,7 +23,7 @@ from runyard.domain.runs.thread_head import ThreadHead
 from runyard.store.queue import Accepted, IdempotencyKey, Post
 
 
-class Excerpt(Struct, frozen=True):
+class LogCopy(Struct, frozen=True):
     """The first events of a run's log as a separate finished run: the start of a thread forked inside that run."""
 
     run: Run
@@ -52,13 +52,13 @@ class ThreadStore(Protocol):
         """Return the thread that `get_named_thread` returns, with its last run, or an empty head if there is none."""
 
     async def fork_thread(
-        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, log_copy: LogCopy | None = None
     ) -> Thread:
         """Store a thread that continues from the end of `run_id`, and return it; the run stays unchanged. With a known
         key, return the thread created then. NotFound if the run belongs to no thread of this owner, RunActive until it
         has ended.
 
-        With an `excerpt`, the thread continues from that. The excerpt is stored in the same commit as the first run of
+        With a `log_copy`, the thread continues from that. The copy is stored in the same commit as the first run of
         the thread, and `run_id`, from which it was taken, need not have ended."""
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:

@@ -1,4 +1,4 @@
-"""What operators need: retention, API keys, rate limits."""
+"""The store's operations for operators: retention, API keys, rate limits."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -36,7 +36,9 @@ class ObjectFiles:
         try:
             self._store = from_url(url, **options)
         except Exception as error:  # obstore raises its own errors; their text may hold a key
-            raise StartupError(f"RUNYARD_FILE_STORE cannot be opened ({type(error).__name__}).") from None
+            raise StartupError(
+                f"RUNYARD_FILE_STORE cannot be opened ({type(error).__name__}); check its address and the credentials."
+            ) from None
 
     async def put(self, content_id: str, no: int, data: bytes) -> None:
         sealed = data if self._ring is None else CHUNK_DATA.seal(self._ring, data, content_id, str(no))

@@ -99,7 +99,7 @@ class Lines:
         try:
             return int(fileno())
         except (OSError, ValueError):
-            return None  # not a real file, or closed: writing to it says which
+            return None  # not a real file, or closed; a write raises the right error
 
 
 def _is_ready(number: int, until: float) -> bool:

@@ -12,7 +12,7 @@ NOTHING = "Nothing."
 
 
 class LogAction(NamedTuple):
-    """What an operator needs to know about one kind of log line."""
+    """One kind of log line: its level, its meaning, and a remedy for the operator."""
 
     name: str
     level: Level
@@ -29,7 +29,7 @@ LOG_ACTIONS = (
     # other engines
     LogAction("executor.started", "info", "A Celery worker takes tasks of these queues."),
     LogAction(
-        "executor.ring_failed",
+        "executor.notify_failed",
         "warning",
         "The broker of `RUNYARD_EXECUTOR` did not take a message. Runs wait until it does. Logged once until it works.",
         "Check the broker's address and that it runs.",

@@ -1,7 +1,7 @@
-"""Spans, counters and decisions to Sentry. Needs the package `sentry-sdk`.
+"""Export spans, counters and decisions to Sentry. Needs the package `sentry-sdk`.
 
-Nothing else goes there: no integration is on, so no log line, no request, no exception and no local variable is ever
-looked at. A transaction has the trace of its run, on whatever process.
+All integrations of the SDK are off, so it reads no other log line, request, exception or local variable. A transaction
+has the trace of its run, so the transactions of a run that several processes executed share one trace.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,8 @@ FLUSH_SECONDS = 2.0
 
 
 class Sentry:
+    """The exporter for Sentry: a root with its descendants becomes one transaction."""
+
     def __init__(self, dsn: str, release: str) -> None:
         import sentry_sdk
         from sentry_sdk import logger, metrics
@@ -32,7 +34,7 @@ class Sentry:
         self._scope = sentry_sdk.Scope(client=self._client)
 
     def ended(self, span: Span) -> None:
-        """A transaction is sent whole, when its root has ended."""
+        """Send the transaction if the span is its root. Spans below a root are sent with it."""
         if span.root is span:
             self._send(span.tree)
 

@@ -42,7 +42,7 @@ FACE = "threads"
 
 
 class _Given(NamedTuple):
-    """What a test answers."""
+    """The answers of a test."""
 
     decisions: Decisions | None
     answers: Mapping[str, Any]

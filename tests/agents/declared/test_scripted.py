@@ -131,7 +131,10 @@ async def test_a_cancel_stops_the_script_before_the_next_event() -> None:
         ([{"token": "a", "every_ms": 1}], "Script entry 0 (token) is wrong: Object contains unknown field `every_ms`."),
         ([{"pause_ms": -1}], "Script entry 0 (pause_ms) is wrong: Expected `int` >= 0 - at `$.pause_ms`."),
         ([{"tool": "t", "output": object()}], "Script entry 0 (tool) is not JSON."),
-        ([{"fail": "x"}, {"token": "a"}], "Script entry 0 ends the script, but more entries follow."),
+        (
+            [{"fail": "x"}, {"token": "a"}],
+            "Script entry 0 ends the script, but more entries follow; move it to the end.",
+        ),
         ("token", "A script is a list of entries."),
         (3, "A script is a list of entries."),
     ],

@@ -9,7 +9,7 @@ import pytest
 from runyard.app.factories import fallback_folder, temporary_folder
 from runyard.checkpoints import task as module
 from runyard.checkpoints.store import InteractionStore
-from runyard.checkpoints.task import Checkpoints, Spare
+from runyard.checkpoints.task import Checkpoints, FallbackFolder
 from runyard.domain.api_key import LOCAL
 from runyard.errors import NotFound, StartupError
 from runyard.faces.chats.wire import Interaction
@@ -73,7 +73,7 @@ async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
         await store_of(server).load_interaction(chat.id, interaction)
     assert await saving.round() == 0, "it rests before it is tried again"
     stubborn.how = ""
-    assert await checkpointing(server, stubborn, tmp_path).bring_back() == 1
+    assert await checkpointing(server, stubborn, tmp_path).restore_fallbacks() == 1
     assert (await store_of(server).load_interaction(chat.id, interaction)).id == interaction
     assert not list((tmp_path / where).glob("*.json"))
     stubborn.free.set()  # the slow one lands after all, and changes nothing
@@ -104,9 +104,9 @@ async def test_what_was_put_aside_for_a_chat_that_is_gone_is_forgotten(
     serve: Serve, gate: Gate, tmp_path: Path
 ) -> None:
     server = await serve(chat_agents(gate))
-    Spare(tmp_path / "disk").put(LOCAL, "gone", an_interaction(1))
+    FallbackFolder(tmp_path / "disk").put(LOCAL, "gone", an_interaction(1))
     (tmp_path / "disk" / "int_broken.json").write_text("{")
-    assert await checkpointing(server, store_of(server), tmp_path).bring_back() == 1
+    assert await checkpointing(server, store_of(server), tmp_path).restore_fallbacks() == 1
     assert [path.name for path in (tmp_path / "disk").glob("*.json")] == ["int_broken.json"]
 
 
@@ -154,4 +154,4 @@ async def test_a_fallback_folder_that_others_can_use_is_not_used(serve: Serve, t
     linked.symlink_to(tmp_path / "ours")
     for place in (shared, linked):
         with pytest.raises(PermissionError):
-            Spare(place).put(LOCAL, "c", an_interaction(1))
+            FallbackFolder(place).put(LOCAL, "c", an_interaction(1))

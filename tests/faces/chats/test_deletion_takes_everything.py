@@ -8,7 +8,7 @@ from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace
-from runyard.checkpoints.task import Spare
+from runyard.checkpoints.task import FallbackFolder
 from runyard.domain.api_key import LOCAL
 from runyard.faces.chats.wire import Interaction
 from tests.faces.chats.chats_client import Chat, interaction_of
@@ -126,12 +126,12 @@ async def test_a_chat_that_was_made_again_keeps_its_files(pod: Server, tmp_path:
 async def test_fallback_copies_of_a_deleted_chat_go_and_never_come_back(pod: Server, tmp_path: Path) -> None:
     chat = await spoken(pod, tmp_path)
     [file] = matches(tmp_path, "int_*.json")
-    aside = Spare(pod.process.checkpoints._disk._folder)
+    aside = FallbackFolder(pod.process.checkpoints._disk._folder)
     aside.put(LOCAL, chat.id, Interaction.model_validate_json(file.read_bytes()))
     assert len(aside.all()) == 1
     kept = aside.all()[0]
     assert (await pod.http.delete(chat.path)).status_code == 204
     assert aside.all() == []
     aside.put(*kept[1:])  # a process that was too late
-    await pod.process.checkpoints.bring_back()
+    await pod.process.checkpoints.restore_fallbacks()
     assert files_below(tmp_path) == []

@@ -14,7 +14,7 @@ from runyard.domain.events import Event
 from runyard.domain.runs.run import Run, Status
 from runyard.domain.state.fold import fold
 from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
-from runyard.faces.langgraph.thread_stream import RunEncoder, Wanted
+from runyard.faces.langgraph.thread_stream import RunEncoder, StreamRequest
 from tests.faces.langgraph.test_translate import BASE
 from tests.faces.samples.random_logs import logs
 from tests.faces.samples.sample_events import RUN_ID
@@ -37,7 +37,7 @@ def streamed(
     """What a client gets of a thread with these runs, in the queue from position 1."""
     parser, found = Parser(), []
     for pos, events in enumerate(runs, 1):
-        encoder = RunEncoder(run_at(pos), Wanted(frozenset(channels), since=since))
+        encoder = RunEncoder(run_at(pos), StreamRequest(frozenset(channels), since=since))
         encoder.base = BASE
         found += [frame for event in events for frame in parser.feed(encoder.take(event))]
     assert all(frame.event == msgspec.json.decode(frame.data)["method"] for frame in found)

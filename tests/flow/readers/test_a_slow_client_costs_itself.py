@@ -32,7 +32,7 @@ def descriptors(pod: Pod) -> int:
 
 
 async def _open(pod: Pod, sent: bytes) -> asyncio.StreamWriter | None:
-    """A connection that has sent this, as far as the server took it."""
+    """A connection that has sent as much of this as the server took."""
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", int(pod.url.rpartition(":")[2]))
     except OSError:

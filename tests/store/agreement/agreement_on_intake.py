@@ -15,7 +15,7 @@ from runyard.store import Accepted, IdempotencyKey, Post, PostedMessage
 from tests.store.agreement.agreement import HOUR, Agreement, aims, chosen, keys, owners, picks, strangers
 from tests.store.channel_factories import a_channel, a_profile, new_message
 from tests.store.content.test_files import a_file
-from tests.store.factories import ANN, BOB, MANY, a_chat_post, a_post, a_thread, an_excerpt, ending, received
+from tests.store.factories import ANN, BOB, MANY, a_chat_post, a_log_copy, a_post, a_thread, ending, received
 
 
 class IntakeRules(Agreement):
@@ -156,7 +156,7 @@ class IntakeRules(Agreement):
         run_id, owner = self._run(pick, *([Status.DONE, Status.ERROR, Status.CANCELED] if aimed else []))
         thread = a_thread("stranger" if stranger else owner)
         run = self.both(lambda store: store.get_run(owner, run_id))
-        copy = an_excerpt(run, thread) if early and isinstance(run, Run) else None
+        copy = a_log_copy(run, thread) if early and isinstance(run, Run) else None
         made = self.both(lambda store: store.fork_thread(thread, run_id, key, copy))
         if isinstance(made, Thread) and made.id == thread.id:
             self.threads.append(made)

@@ -13,9 +13,9 @@ from tests.store.factories import (
     BOB,
     MANY,
     a_key,
+    a_log_copy,
     a_post,
     a_thread,
-    an_excerpt,
     claimed,
     ended,
     in_state,
@@ -144,7 +144,7 @@ async def test_a_fork_in_the_middle_of_a_run_goes_on_from_an_excerpt_of_it(store
     thread, _ = await a_conversation(store, 1)
     busy = await in_state(store, Status.RUNNING, a_post(thread, "busy"))
     fork = a_thread()
-    copy = an_excerpt(busy, fork, "busy")
+    copy = a_log_copy(busy, fork, "busy")
     made = await store.fork_thread(fork, busy.id, None, copy)
     assert (made.head_run_id, made.forked_from) == (copy.run.id, thread.id)
     assert await store.get_run(ANN, copy.run.id) == replace(copy.run, pos=1)
@@ -155,7 +155,7 @@ async def test_a_fork_in_the_middle_of_a_run_goes_on_from_an_excerpt_of_it(store
     assert [said.text for said in await store.history(there, 10)] == ["message 0", "busy"]
     assert (await claimed(store)).id == there, "the copy is never in the queue"
     with pytest.raises(NotFound):
-        await store.fork_thread(a_thread(BOB), busy.id, None, an_excerpt(busy, fork))
+        await store.fork_thread(a_thread(BOB), busy.id, None, a_log_copy(busy, fork))
 
 
 async def test_a_fork_needs_a_run_that_has_ended_in_a_thread_of_ones_own(store: Store) -> None:

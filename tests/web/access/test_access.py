@@ -123,7 +123,7 @@ def _asking(
     server: Server, operation: Operation, body: Any
 ) -> Callable[[Mapping[str, str], str], Awaitable[httpx2.Response]]:
     async def ask(ids: Mapping[str, str], key: str) -> httpx2.Response:
-        """Of a stream that continues only the beginning is read."""
+        """Read only the beginning of a stream that continues."""
         sent = server.http.build_request(operation.method, operation.at(ids), json=body, headers=bearer(key))
         answer = await server.http.send(sent, stream=True)
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):

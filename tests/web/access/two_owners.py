@@ -50,7 +50,7 @@ class Person:
         return cls(server, await server.key(name, *DEFAULT_SCOPES))
 
     async def ask(self, method: str, path: str, *, headers: Mapping[str, str] = {}, **more: Any) -> httpx2.Response:
-        """Of a stream that does not end only the beginning is read."""
+        """Read only the beginning of a stream that does not end."""
         sent = {**self.headers, **headers}
         request = self.server.http.build_request(method, path, headers=sent, **more)
         answer = await self.server.http.send(request, stream=True)

@@ -65,7 +65,7 @@ class Loop:
 
 
 class Cycle:
-    """One response, as far as `HeldHead` knows it."""
+    """The part of a response that `HeldHead` knows."""
 
     def __init__(self) -> None:
         self.real = Transport()

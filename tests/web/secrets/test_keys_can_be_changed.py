@@ -132,9 +132,9 @@ from runyard.app.factories import open_sql_store
 
 async def main() -> None:
     settings = Settings()
-    store = open_sql_store(settings, ring=settings.ring)
+    store = open_sql_store(settings, ring=settings.encryption_key_ring)
     await store.open()
-    async for at in rotation.Rotation(store, settings.ring).run(batch=1):
+    async for at in rotation.Rotation(store, settings.encryption_key_ring).run(batch=1):
         if at.table == sys.argv[1]:
             os.kill(os.getpid(), signal.SIGKILL)
 

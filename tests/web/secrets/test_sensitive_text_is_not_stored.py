@@ -77,7 +77,7 @@ def test_the_settings_refuse_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch
 def test_off_is_off() -> None:
     settings = Settings()
     assert settings.redactor is None
-    assert settings.ring is None
+    assert settings.encryption_key_ring is None
 
 
 @pytest.mark.req("S1.48")

@@ -146,7 +146,7 @@ export const retry = (id: string): Promise<{ run_id: string }> => change("POST",
 export const modelRequest = (id: string, at: number): Promise<ModelRequest> =>
   get(`/api/runs/${part(id)}/request`, { at });
 
-/** The documents that a run's answer rests on, as far as the server has them. */
+/** The documents that a run's answer rests on and that the server has. */
 export const sources = async (id: string): Promise<Source[]> =>
   (await get<{ sources: Source[] }>(`/api/runs/${part(id)}/sources`)).sources;
 

@@ -1,1 +1,1 @@
-"""What the code of an agent sees of its run: `Context`, steps and waits."""
+"""The view of a run that an agent's code gets: `Context`, steps and waits."""

@@ -1,8 +1,9 @@
 """The context of an agent function: its message, a way to write, and recorded calls that a crash does not repeat.
 
 After a crash or an approval the function is called again from the top. A finished step or tool is not called again: the
-caller gets the recorded value or error, and text that is in the log is not written twice (`durable/replay.py`,
-`durable/recorded.py`). So the function may decide by its message, its history and its results, not by time or chance.
+caller gets the recorded value or error, and text that is in the log is not written twice (`agents/durable/replay.py`,
+`agents/durable/recorded.py`). So the function may decide by its message, its history and its results, not by time or
+chance.
 
 Limits: results are JSON; arguments of a step that are not JSON are compared by type; steps and tools do not nest. They
 may write text through the context; the log notes which steps did. `search` is not recorded:
@@ -40,7 +41,7 @@ R = TypeVar("R")
 
 
 class Context(Steps, Waiting, Attaching):
-    """What an agent function gets. Runners make one for each execution.
+    """The first argument of an agent function. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
     agent only.
@@ -68,7 +69,7 @@ class Context(Steps, Waiting, Attaching):
         self._tools = {tool.name: tool for tool in agent.tools}
         self._on_unknown = agent.on_unknown
         self.attached: list[File] = []
-        self._held: RedactionBuffer | None = RedactionBuffer(execution.redactor) if execution.redactor.is_on else None
+        self._buffer: RedactionBuffer | None = RedactionBuffer(execution.redactor) if execution.redactor.is_on else None
 
     @cached_property
     def _calls(self) -> RecordedCalls:
@@ -163,7 +164,7 @@ class Context(Steps, Waiting, Attaching):
         if (call := current_recorded_call.get()) is not None:
             call.wrote = True
         text = clean(text)
-        if self._say(text if self._held is None else self._held.text(text)) and self._execution.congested:
+        if self._say(text if self._buffer is None else self._buffer.text(text)) and self._execution.congested:
             await self._drain()
 
     def _say(self, text: str) -> bool:
@@ -190,7 +191,7 @@ class Context(Steps, Waiting, Attaching):
         if (call := current_recorded_call.get()) is not None:
             call.wrote = True
         text = clean(text)
-        if self._think(text if self._held is None else self._held.thinking(text)) and self._execution.congested:
+        if self._think(text if self._buffer is None else self._buffer.thinking(text)) and self._execution.congested:
             await self._drain()
 
     def _think(self, text: str) -> bool:
@@ -204,15 +205,15 @@ class Context(Steps, Waiting, Attaching):
         """Write the text that redaction holds back. The runner calls it where a piece of text ends.
 
         If the log accepts no more, the next commit raises."""
-        if self._held is not None:
-            text, thinking = self._held.rest()
+        if self._buffer is not None:
+            text, thinking = self._buffer.rest()
             with suppress(WriteRefused, Unavailable):
                 self._say(text)
                 self._think(thinking)
 
     def _pause(self) -> None:
         """Write the held text before a call, unless another task is writing it just now."""
-        if self._held is not None and self._held.is_mine:
+        if self._buffer is not None and self._buffer.is_mine:
             self.flush_text()
 
     async def trace(self, fn_name: str) -> None:

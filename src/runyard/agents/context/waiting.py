@@ -1,4 +1,4 @@
-"""What a run waits for, as an agent function asks for it: approvals, questions, other agents, time and events.
+"""The waits that an agent function asks for: approvals, questions, other agents, time and events.
 
 While it waits, the run uses no worker, no memory and no connection. It continues with the answer, in any process."""
 

@@ -1,8 +1,8 @@
 """The agent that a user declares, and the answer that it returns.
 
-An `Agent` is a declaration. It is checked when it is made and never changes; the runners in `agents/*/runner.py` know
-how each kind is run. `Agent(name, model=...)` declares an agent that asks a model; `kinds.py` has one constructor for
-each other kind. All of them fill the same object (`declare`).
+An `Agent` is a declaration. It is checked when it is made and never changes; the runners in `agents/kinds/*/runner.py`
+know how each kind is run. `Agent(name, model=...)` declares an agent that asks a model; `kinds.py` has one constructor
+for each other kind. All of them fill the same object (`declare`).
 """
 
 import asyncio
@@ -332,7 +332,7 @@ def _checked_tools(tools: Sequence[Tool[..., Any]]) -> tuple[Tool[..., Any], ...
         raise Invalid("The tools of an agent are functions decorated with @runyard.tool.")
     names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
-        raise Invalid("Two tools of an agent have the same name.")
+        raise Invalid("Two tools of an agent have the same name; rename one.")
     return tuple(tools)
 
 

@@ -58,7 +58,7 @@ def _read(name: str, path: str | Path) -> tuple[Document, ...]:
 def _checked(name: str, documents: Sequence[Document | Mapping[str, Any]]) -> tuple[Document, ...]:
     checked = tuple(_document(name, index, document) for index, document in enumerate(documents))
     if len({document.id for document in checked}) < len(checked):
-        raise Invalid(f"Documents {name}: two documents have the same id.")
+        raise Invalid(f"Documents {name}: two documents have the same id; rename one.")
     return checked
 
 

@@ -1,4 +1,4 @@
-"""Loads an app: a Python file, or a folder with `app.py` or `__init__.py`, that declares agents.
+"""Loads an app: a Python file, or a folder with a file app.py or __init__.py, that declares agents.
 
 The file is imported under a private name, with its folder on the path as for `python app.py`. The agents and documents
 at its top level are the app. Every failure is a StartupError: one sentence with the file and the line.
@@ -74,7 +74,7 @@ def app_of(module: ModuleType, label: str | None = None) -> App:
     types = [found.task_type for found in agents.values() if found.task_type is not None]
     for task_type in types:
         if types.count(task_type) > 1 or task_type in agents:
-            raise StartupError(f"{label}: two agents do tasks of type {task_type}.")
+            raise StartupError(f"{label}: two agents do tasks of type {task_type}; change the type of one.")
     default = getattr(module, "default", None)
     if default is not None and not isinstance(default, Agent):
         raise StartupError(f"{label}: `default` must be one of its agents.")
@@ -87,11 +87,11 @@ def _entry_file(path: Path) -> Path:
         for name in ("__init__.py", "app.py"):
             if (path / name).is_file():
                 return path / name
-        raise StartupError(f"{path} has neither __init__.py nor app.py.")
+        raise StartupError(f"{path} has neither __init__.py nor app.py; name the file that declares the agents.")
     if not path.is_file():
         raise StartupError(f"{path} does not exist.")
     if path.suffix != ".py":
-        raise StartupError(f"{path} is not a Python file.")
+        raise StartupError(f"{path} is not a Python file; name a file that ends in .py, or a folder.")
     return path
 
 

@@ -5,8 +5,8 @@ durable before the request, its result before the caller gets it. A call that ha
 `effects`; the default `once` asks a person. The request carries the labels of the current task (`request_id`,
 `workflow_id`, `mode`, ...), the rest of its time, its other budgets and its trace.
 
-Only public addresses are called, unless a network is allowed by name (`tools/outbound.py`). After repeated failures a
-service is not called for a while (`contract/breaker.py`).
+Only public addresses are called, unless a network is allowed by name (`agents/tools/outbound.py`). After repeated
+failures a service is not called for a while (`contract/breaker.py`).
 """
 
 import re
@@ -83,7 +83,7 @@ class Remote:
             raise RemoteUnavailable("The remote agent failed too often and is not called for a minute.")
         execution = current_execution()
         try:
-            answer = await self._asked(execution, inputs, key)
+            answer = await self._send_task(execution, inputs, key)
         except RemoteFailed as error:
             self._breaker.failed()
             log.warning("remote_agent.call_failed", agent=self._name, code=error.code)
@@ -91,7 +91,7 @@ class Remote:
         self._breaker.succeeded()
         return answer
 
-    async def _asked(self, execution: CurrentExecution | None, inputs: Mapping[str, Any], key: str) -> Result:
+    async def _send_task(self, execution: CurrentExecution | None, inputs: Mapping[str, Any], key: str) -> Result:
         task = None if execution is None else execution.state.task
         left = _left(execution, task)
         if left is not None and left <= 0:

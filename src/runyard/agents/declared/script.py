@@ -93,7 +93,7 @@ def parse(entries: object) -> Script:
     script = tuple(_entry(index, entry) for index, entry in enumerate(entries))
     for index, entry in enumerate(script[:-1]):
         if isinstance(entry, Fail | End):
-            raise Invalid(f"Script entry {index} ends the script, but more entries follow.")
+            raise Invalid(f"Script entry {index} ends the script, but more entries follow; move it to the end.")
     return script
 
 

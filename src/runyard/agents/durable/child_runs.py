@@ -7,7 +7,7 @@ import msgspec
 
 from runyard.agents.declared.agent import Output
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.waits import Waits, Wanted
+from runyard.agents.durable.waits import WaitRequest, Waits
 from runyard.agents.execution import Execution
 from runyard.domain.content.parts import StoredContent
 from runyard.domain.events import Payload
@@ -35,7 +35,7 @@ class ChildRuns:
     ) -> WaitState:
         """Return the answered wait for the child under this key. Start the child if it is new; the events `before` are
         then written together with its wait."""
-        wanted = Wanted(kind="child", name=agent, input=content, expires_at=deadline)
+        wanted = WaitRequest(kind="child", name=agent, input=content, expires_at=deadline)
         known = self._waits.known(key, wanted)
         if known is None or known.answered_seq is None:
             with self._parking.working():

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from runyard.agents.declared.agent import Agent, Output
 from runyard.agents.durable.child_runs import ChildRuns, child_output
 from runyard.agents.durable.parking import Parking
-from runyard.agents.durable.waits import Waits, Wanted
+from runyard.agents.durable.waits import WaitRequest, Waits
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
 from runyard.base.json_schema import check_schema, convert, schema_of
@@ -45,7 +45,7 @@ class RecordedWaits:
         """Ask a person for a value of a type or JSON Schema, and return it."""
         schema = schema_of(answer)
         check_schema(schema)
-        wanted = Wanted(
+        wanted = WaitRequest(
             kind="question",
             name="ask",
             prompt=self._as_stored(prompt),
@@ -59,12 +59,12 @@ class RecordedWaits:
         return convert(answer, found.value)
 
     async def sleep(self, seconds: float) -> None:
-        wanted = Wanted(kind="timer", name="sleep", expires_at=self._deadline(seconds))
+        wanted = WaitRequest(kind="timer", name="sleep", expires_at=self._deadline(seconds))
         await self._waits.value(self._next_key("sleep"), wanted)
 
     async def wait_for(self, name: str, key: str | None, seconds: float | None, default: Any) -> Any:
         """Wait for an event that a machine delivers, and return its data."""
-        wanted = Wanted(
+        wanted = WaitRequest(
             kind="event",
             name=name,
             input=self._as_stored(key),
@@ -94,5 +94,5 @@ class RecordedWaits:
         if seconds is None:
             return None
         if seconds < 0:
-            raise Invalid("A time to wait cannot be negative.")
+            raise Invalid("A time to wait cannot be negative; pass 0 or more seconds.")
         return self._execution.now_ms() + int(seconds * 1000)

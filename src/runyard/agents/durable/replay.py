@@ -20,7 +20,7 @@ class ReplayedText:
     """Text in the log, and how much of it the resumed agent has written again."""
 
     def __init__(self, kept: str) -> None:
-        self._kept = kept
+        self._logged_text = kept
         self._at = 0
         self._diverged = False
         self.is_used_up = not kept  # all text is fresh now, so `fresh` need not be called
@@ -28,10 +28,10 @@ class ReplayedText:
     def fresh(self, text: str, live: bool) -> str:
         """Return the part of `text` that is not in the log yet."""
         if not self._diverged:
-            known = self._kept[self._at : self._at + len(text)]
+            known = self._logged_text[self._at : self._at + len(text)]
             if text.startswith(known):
                 self._at += len(known)
-                self.is_used_up = self._at == len(self._kept)
+                self.is_used_up = self._at == len(self._logged_text)
                 return text[len(known) :]
             self._diverged = True
         return text if live else ""
@@ -41,7 +41,7 @@ class ReplayedText:
         if self._diverged or self._at != start:
             return ""
         self._at = end
-        return self._kept[start:end]
+        return self._logged_text[start:end]
 
 
 class Replay:

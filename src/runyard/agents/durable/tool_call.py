@@ -19,7 +19,7 @@ from msgspec import Struct
 from runyard.agents.durable.child_runs import ChildRuns
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.waits import UNKNOWN, Waits, Wanted
+from runyard.agents.durable.waits import UNKNOWN, WaitRequest, Waits
 from runyard.agents.execution import Execution
 from runyard.agents.json_values import plain
 from runyard.agents.tools.tool import Tool
@@ -114,7 +114,7 @@ class ToolCalls:
         """Announce the call of a client's tool and the wait for its result, in one append. The wait comes before the
         start, so that a reader knows at the start that the client makes the call."""
         expires_at = None if tool.timeout is None else self._execution.now_ms() + int(tool.timeout * 1000)
-        wanted = Wanted(kind="client_tool", name=tool.name, input=given, schema=tool.answer, expires_at=expires_at)
+        wanted = WaitRequest(kind="client_tool", name=tool.name, input=given, schema=tool.answer, expires_at=expires_at)
         before = () if key in self._announced else (ToolRequested(key, tool.name, given),)
         self._waits.request(key, wanted, *before, after=[ToolStarted(key, tool.name, given)])
 
@@ -164,8 +164,8 @@ class ToolCalls:
         """Return the input for the tool: as given, or as a person edited it."""
         if not self._waits.is_asked(key, "tool") and not tool.needs_approval(given):
             return given
-        wish = ToolRequested(key, tool.name, given)
-        answer = await self._waits.decision(key, "tool", tool.name, given, wish)
+        requested = ToolRequested(key, tool.name, given)
+        answer = await self._waits.decision(key, "tool", tool.name, given, requested)
         self._replay.use(key)
         if answer.state != "approved":
             raise Rejected(f"The call of {tool.name} was rejected.", reason=answer.reason)

@@ -23,8 +23,8 @@ from runyard.errors import Nondeterministic
 UNKNOWN: Final = "unknown_outcome"
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """What a run waits for, as in the event `wait.requested`. `target`: for events, what answers the wait."""
+class WaitRequest(Struct, frozen=True, kw_only=True):
+    """A wait that a run requests, with the fields of `wait.requested`. `target`: the event that answers it."""
 
     kind: ValueKind
     name: str
@@ -44,7 +44,7 @@ class Waits:
         self._replay = replay
         self._parking = parking
         self._on_unknown = on_unknown
-        self._asked: dict[tuple[str, WaitKind], str] = {}
+        self._wait_ids: dict[tuple[str, WaitKind], str] = {}
         self.children = sum(wait.kind == "child" for wait in execution.state.waits.values())
 
     # --- approvals
@@ -58,13 +58,13 @@ class Waits:
         return wait.id
 
     def is_asked(self, key: str, kind: WaitKind) -> bool:
-        return (key, kind) in self._asked or self._replay.wait(key, kind) is not None
+        return (key, kind) in self._wait_ids or self._replay.wait(key, kind) is not None
 
     def pending_id(self, key: str, kind: WaitKind) -> str | None:
         """Return the id of the requested wait under this key, if it has no answer."""
         found = self._replay.wait(key, kind)
         if found is None:
-            return self._asked.get((key, kind))
+            return self._wait_ids.get((key, kind))
         return found[0] if found[1].answered_seq is None else None
 
     async def decision(
@@ -73,7 +73,7 @@ class Waits:
         """Return the decision. Request the approval if it is new, and block while it is pending."""
         found = self._replay.wait(key, kind, after)
         if found is None:
-            await self._parking.wait_for(self._asked.get((key, kind)) or self.ask(key, kind, name, asked, *before))
+            await self._parking.wait_for(self._wait_ids.get((key, kind)) or self.ask(key, kind, name, asked, *before))
         wait_id, wait = found
         if not same(wait.input, asked):
             raise Nondeterministic
@@ -93,7 +93,7 @@ class Waits:
 
     # --- values
 
-    def request(self, key: str, wanted: Wanted, *before: Payload, after: Sequence[Payload] = ()) -> WaitState:
+    def request(self, key: str, wanted: WaitRequest, *before: Payload, after: Sequence[Payload] = ()) -> WaitState:
         """Request a value without waiting and return the wait. The events `before` and `after`, the request and its row
         are one append."""
         child = new_id() if wanted.kind == "child" else None
@@ -126,7 +126,7 @@ class Waits:
             expires_at=wanted.expires_at,
         )
 
-    def known(self, key: str, wanted: Wanted) -> WaitState | None:
+    def known(self, key: str, wanted: WaitRequest) -> WaitState | None:
         """Return the wait under this key, from the log. Raises Nondeterministic if it waits for something else."""
         found = self._replay.wait(key, wanted.kind)
         if found is None:
@@ -136,7 +136,7 @@ class Waits:
             raise Nondeterministic
         return wait
 
-    async def value(self, key: str, wanted: Wanted) -> WaitState:
+    async def value(self, key: str, wanted: WaitRequest) -> WaitState:
         """Return the answered wait. Request it if it is new, and block while it is pending."""
         if self.known(key, wanted) is None and not self.is_asked(key, wanted.kind):
             self.request(key, wanted)
@@ -146,7 +146,7 @@ class Waits:
         """Return the answer to a requested wait. Block while it is pending."""
         found = self._replay.wait(key, kind)
         if found is None:
-            await self._parking.wait_for(self._asked[key, kind])
+            await self._parking.wait_for(self._wait_ids[key, kind])
         wait_id, wait = found
         if wait.answered_seq is None:
             await self._parking.wait_for(wait_id)
@@ -173,5 +173,5 @@ class Waits:
             expires_at=expires_at,
             target=target,
         )
-        self._asked[key, kind] = wait.id
+        self._wait_ids[key, kind] = wait.id
         return wait

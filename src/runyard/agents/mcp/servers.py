@@ -3,7 +3,7 @@
 Runyard starts the command, or connects to the address, when a run first needs the tools. The connection is kept; the
 next call reopens it if it is lost. A server's own description of its tools is not trusted: they need approval and count
 as `once`, unless the app declares otherwise. A call that is cancelled or times out is also cancelled on the server.
-Over HTTP only public addresses are called, unless the app allows a network (`tools/outbound.py`).
+Over HTTP only public addresses are called, unless the app allows a network (`agents/tools/outbound.py`).
 
 A server's log lines are discarded because they hold content. Needs the package `mcp`.
 """

@@ -1,8 +1,8 @@
 """Our tools as an MCP server inside this process, for runtimes that take their tools that way.
 
-A `Make` function makes a call. Its exception becomes the error of the call, as far as its message is written for the
-model. It also gets the client's id of the call (`toolUseId` in the request's `_meta`), if the client sends one. Needs
-the package `mcp`.
+A `Make` function makes a call. Its exception becomes the error of the call; the model sees the message only if it is
+written for a model. It also gets the client's id of the call (`toolUseId` in the request's `_meta`), if the client
+sends one. Needs the package `mcp`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -54,7 +54,7 @@ class Descriptors(Struct, frozen=True):
 
 
 def command(bwrap: str, folder: Path, limits: Limits, uid: int | None, given: Descriptors, keeps: bool) -> list[str]:
-    """Return the command that runs `PROGRAM/main.py` with a copy of `folder/input`.
+    """Return the command that runs PROGRAM/main.py with a copy of `folder/input`.
 
     It runs as user `uid`, or as the server's user if None. If `keeps`, the supervisor sends the files back."""
     return [

@@ -15,7 +15,7 @@ class SandboxUser:
     """A user id that no other sandbox uses while it is held."""
 
     def __init__(self) -> None:
-        self._held: socket.socket | None = None
+        self._lock_socket: socket.socket | None = None
 
     def take(self) -> int | None:
         """Return a free user id, or None if the server is not root."""
@@ -28,11 +28,11 @@ class SandboxUser:
             except OSError:
                 held.close()
                 continue
-            self._held = held
+            self._lock_socket = held
             return uid
         raise OSError("all user ids for sandboxes are in use")
 
     def release(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        if self._lock_socket is not None:
+            self._lock_socket.close()
+            self._lock_socket = None

@@ -137,7 +137,7 @@ class Tool(Generic[P, R_co]):
         return self.approval == "always"
 
     def by_name(self, args: tuple[Any, ...], given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return positional and named arguments as named ones. Parameters that are filled in do not count."""
+        """Return positional and named arguments as named ones. Parameters that Runyard fills in are left out."""
         if not args:
             return given
         names = self._input_type.__struct_fields__
@@ -147,7 +147,7 @@ class Tool(Generic[P, R_co]):
         placed = dict(zip(names, args, strict=False))
         for name in placed:
             if name in given:
-                raise Invalid(f"The tool {self.name} gets {name} twice.")
+                raise Invalid(f"The tool {self.name} gets {name} twice; pass it once.")
         return {**placed, **given}
 
     def in_order(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,7 +267,9 @@ def _read_signature(
     try:
         hints = get_type_hints(fn, include_extras=True)
     except (NameError, TypeError):
-        raise Invalid(f"Tool {name}: an annotation names a type that cannot be found.") from None
+        raise Invalid(
+            f"Tool {name}: an annotation names a type that cannot be found; import it in the tool's module."
+        ) from None
     injected: dict[str, Literal["context", "key"]] = {}
     fields: list[tuple[str, Any, Any]] = []
     for parameter in inspect.signature(fn).parameters.values():

@@ -1,6 +1,6 @@
 """Tools that Runyard does not call itself: a client's tool, and another agent. A model calls them like any tool.
 
-The run parks until the client answers or the other agent's run has ended (`durable/tool_call.py`).
+The run parks until the client answers or the other agent's run has ended (`agents/durable/tool_call.py`).
 """
 
 from collections.abc import Mapping

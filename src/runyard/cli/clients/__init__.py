@@ -1,1 +1,1 @@
-"""What commands talk to: the server, or the database itself while no server answers. Short ids become whole ones."""
+"""The server that commands talk to, or the database itself while no server answers. Short ids become whole ones."""

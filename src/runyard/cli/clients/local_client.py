@@ -81,7 +81,9 @@ class LocalClient(LocalConversations, LocalAnnotations):
     def _owner(self, scope: "Scope") -> str:
         """Return the owner of the API key. ScopeMissing if the key lacks the scope."""
         if scope not in self._caller.scopes:
-            raise ScopeMissing(f"This API key lacks the scope `{scope}`.")
+            raise ScopeMissing(
+                f"This API key lacks the scope `{scope}`. Create one with `runyard keys create --scope {scope}`."
+            )
         return self._caller.owner
 
     # --- runs

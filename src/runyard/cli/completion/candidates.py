@@ -1,4 +1,4 @@
-"""What may follow the words of an unfinished command line."""
+"""The words that may follow an unfinished command line."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

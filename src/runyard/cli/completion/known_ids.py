@@ -30,12 +30,12 @@ def known_ids(kind: str) -> Iterator[tuple[str, str]]:
     from runyard.cli.parsing.options import settings_with
 
     settings = settings_with()
-    rows = _asked(settings, kind) if is_listening(settings.url, SECONDS) else _read(settings, kind)
+    rows = _fetch_rows(settings, kind) if is_listening(settings.url, SECONDS) else _read_rows(settings, kind)
     for row in rows:
         yield from _described(kind, row)
 
 
-def _asked(settings: "Settings", kind: str) -> Iterable[Any]:
+def _fetch_rows(settings: "Settings", kind: str) -> Iterable[Any]:
     from http.client import HTTPConnection, HTTPSConnection
 
     from runyard.client.wire import Page, read
@@ -56,7 +56,7 @@ def _rows(kind: str, page: "Page") -> Iterable[Any]:
     return rows
 
 
-def _read(settings: "Settings", kind: str) -> Iterable[Any]:
+def _read_rows(settings: "Settings", kind: str) -> Iterable[Any]:
     import asyncio
 
     from runyard.cli.clients.open_client import open_client

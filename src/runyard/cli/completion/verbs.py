@@ -67,7 +67,7 @@ def _add_line(file: Path, line: str) -> None:
 
 
 def complete(program: Group, words: Sequence[str], options: Sequence[str]) -> None:
-    """Print what may follow these words. A failure prints nothing: a shell has no place for it."""
+    """Print what may follow these words. A failure prints nothing, because a shell would insert it."""
     from runyard.cli.completion.candidates import candidates
     from runyard.cli.completion.known_ids import known_ids
 

@@ -39,7 +39,7 @@ class Exit(Exception):
 
 class Argument(NamedTuple):
     """An argument at a position. `show_default`: the default in words, for the help. `completes`: what a shell
-    offers here (`completion/candidates.py`): a kind of id, `file`, or words."""
+    offers here (`cli/completion/candidates.py`): a kind of id, `file`, or words."""
 
     help: str
     metavar: str | None = None

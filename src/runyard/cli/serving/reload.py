@@ -15,9 +15,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-SOCKET = "_RUNYARD_DEV_SOCKET"  # of the environment: the socket that the program before this one left open
+SOCKET = "_RUNYARD_DEV_SOCKET"  # environment variable: the socket that the previous program left open
 LOOK_SECONDS = 0.5
-DRAIN_SECONDS = 2.0  # that runs have to end by themselves
+DRAIN_SECONDS = 2.0  # for runs to end by themselves
 LOAD = "import sys; from pathlib import Path; from runyard.agents.declared.loading import load; load(Path(sys.argv[1]))"
 
 
@@ -30,7 +30,7 @@ def inherited_socket() -> socket.socket | None:
 
 
 class Reload:
-    """`start` begins to look. `restart_if_wanted` is the last thing that the process does."""
+    """Watches the files of an app. Call `restart_if_wanted` as the last act of the process."""
 
     def __init__(self, app: Path, listener: socket.socket, say: Callable[[str], None]) -> None:
         self._app = app
@@ -42,7 +42,7 @@ class Reload:
         self._is_broken = False  # the version on disk cannot be loaded
 
     def start(self) -> None:
-        self._times = self._look()
+        self._times = self._file_times()
         threading.Thread(target=self._watch, name="reload", daemon=True).start()
 
     def restart_if_wanted(self) -> None:
@@ -59,19 +59,19 @@ class Reload:
     def _watch(self) -> None:
         pause = threading.Event()
         while not pause.wait(LOOK_SECONDS):
-            now = self._look()
+            now = self._file_times()
             changed = sorted(path.name for path, time in now.items() if self._times.get(path, time) != time)
             self._times = now
             if changed and self._loads(", ".join(changed)):
                 break
             if changed:  # more files may matter now; one that changed again meanwhile keeps its earlier time
-                self._times = self._look() | now
+                self._times = self._file_times() | now
         self._wanted = True
         os.kill(os.getpid(), signal.SIGTERM)
         pause.wait(DRAIN_SECONDS)
         os.kill(os.getpid(), signal.SIGTERM)  # runs that continue are left to the new code
 
-    def _look(self) -> dict[Path, float]:
+    def _file_times(self) -> dict[Path, float]:
         """Return when each file of the app was changed. A file that is being replaced may be missing for a moment."""
         found: dict[Path, float] = {}
         for path in self._files():

@@ -51,7 +51,7 @@ class Conversation:
         self._while_running = while_running
         self._json = json
         self._quiet = quiet
-        self._asked: dict[str, Question] = {}
+        self._questions_by_id: dict[str, Question] = {}
         self._questions = Questions(runner.run, client)
         self._commands = SlashCommands(self)
 
@@ -61,7 +61,7 @@ class Conversation:
         try:
             if self.thread is not None and self._while_running is None:
                 for run_id in self._runner.run(self._under_way(self.thread)):
-                    self._hear(run_id)
+                    self._follow_to_end(run_id)
             while (text := read_message("> ")) is not None and text.strip() not in QUIT:
                 if text.strip():
                     self._answer(text)
@@ -146,7 +146,7 @@ class Conversation:
             elif text.startswith("/"):
                 message = self._commands.run(text)
             if message is not None:
-                self._hear(self._say(message))
+                self._follow_to_end(self._say(message))
         except RunyardError as error:
             secho(error.message, err=True, fg="red")
 
@@ -179,7 +179,7 @@ class Conversation:
         """Upload the files of the next message and return their ids."""
         return [(await self._client.upload(path)).file_id for path in self._files]
 
-    def _hear(self, run_id: str) -> None:
+    def _follow_to_end(self, run_id: str) -> None:
         """Show a run to its end, and ask for a decision or a value whenever it waits for one."""
         from runyard.cli.terminal.run_printer import JsonPrinter, RunPrinter
 
@@ -200,7 +200,7 @@ class Conversation:
                 async for event in events:
                     after = event.seq
                     if event.type in ("approval.requested", "wait.requested"):
-                        self._asked[event.data.get("approval_id") or event.data["wait_id"]] = event.data
+                        self._questions_by_id[event.data.get("approval_id") or event.data["wait_id"]] = event.data
                     answer.take(event)
                     if event.type == "run.waiting" and (open_ones := await self._open_questions(run_id)):
                         answer.end()
@@ -217,7 +217,7 @@ class Conversation:
         """Return what the run waits for from this person, oldest first; nothing if it has been answered meanwhile."""
         known = (await self._client.state(run_id))["waits"]
         return [
-            self._asked[wait_id]
+            self._questions_by_id[wait_id]
             for wait_id, asked in known.items()
             if asked["state"] == "pending" and asked["kind"] not in NOT_FROM_PEOPLE
         ]

@@ -14,7 +14,7 @@ QUIT = ("/quit", "/exit", "/q")
 
 
 class Talk(Protocol):
-    """What commands read and change of a conversation."""
+    """The parts of a conversation that commands read and change."""
 
     agent: str | None
     thread: str | None

@@ -1,1 +1,1 @@
-"""What commands print: styles, tables, ages and durations, and a run while it happens."""
+"""The output of commands: styles, tables, ages and durations, and a run while it happens."""

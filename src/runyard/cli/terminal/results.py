@@ -1,4 +1,4 @@
-"""What a command prints in its three ways: a table or a sentence for people, JSON for programs (`--json`), and ids or
+"""The output of a command in three forms: a table or a sentence for people, JSON for programs (`--json`), and ids or
 nothing for scripts (`--quiet`)."""
 
 import sys

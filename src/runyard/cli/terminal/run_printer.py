@@ -34,14 +34,14 @@ class RunPrinter:
         self.status: str | None = None
         self._is_shown = is_shown
         self._shown: list[str] = []
-        self._kept = 0
+        self._kept_pieces = 0
         self._line_is_open = self._aside_is_open = False
 
     def take(self, event: "LogEvent") -> None:
         if self._is_shown(event):
             self._show(event)
         if event.type in KEEPS:
-            self._kept = len(self._shown)
+            self._kept_pieces = len(self._shown)
 
     def _show(self, event: "LogEvent") -> None:
         data = event.data
@@ -54,8 +54,8 @@ class RunPrinter:
             case "tool.output":
                 self._aside(data["text"])
             case "model.reset":
-                if len(self._shown) > self._kept:
-                    del self._shown[self._kept :]
+                if len(self._shown) > self._kept_pieces:
+                    del self._shown[self._kept_pieces :]
                     self._note("the text since the last result is repeated:")
             case "run.resumed":
                 self._note(f"resumed after a {data['why']}")
@@ -131,7 +131,7 @@ class RunPrinter:
             self._line_is_open = not text.endswith("\n")
 
     def _aside(self, text: str) -> None:
-        """A piece of what is not the answer: reasoning, a tool's output."""
+        """Print a piece of text that is not the answer: reasoning, or a tool's output."""
         if self._line_is_open:
             self._end_line()
         if self._quiet:

@@ -66,7 +66,7 @@ async def rotate(settings: "Settings", decrypt: bool, report: "Callable[[Progres
     """Encrypt all stored content with the first key, or decrypt it. Return the number of values that are left."""
     import asyncio
 
-    ring = settings.ring
+    ring = settings.encryption_key_ring
     if ring is None:
         raise StartupError("RUNYARD_ENCRYPTION_KEYS has no key; `runyard keys make-encryption` makes one.")
     from runyard.app.factories import fallback_folder, open_objects, open_sql_store, temporary_folder

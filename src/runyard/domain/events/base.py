@@ -1,4 +1,4 @@
-"""What all payloads have in common: the closed list of types, and the base class."""
+"""The common part of all payloads: the closed list of types, and the base class."""
 
 from typing import ClassVar, Literal, get_args
 

@@ -1,6 +1,6 @@
 """The redactor of a server without redaction: it returns every text and value as it is.
 
-Apart from `redaction.py`, so that a process without redaction does not import the library of patterns.
+Apart from `redactor.py`, so that a process without redaction does not import the library of patterns.
 """
 
 from typing import TYPE_CHECKING, TypeVar, cast

@@ -166,7 +166,7 @@ def _probes(pattern: str) -> list[str]:
 
 
 class Stream:
-    """Redact text that arrives in pieces, and return it as far as it is decided."""
+    """Redacts text that arrives in pieces. Text that may belong to an unfinished match is held back."""
 
     def __init__(self, finders: Sequence[Finder], lively: re.Pattern[str]) -> None:
         self._finders = finders

@@ -1,6 +1,6 @@
 """Named patterns of sensitive text: e-mail addresses, phone numbers, cards, accounts, keys.
 
-Patterns look at most one character past their match, so that streamed text can be redacted (`redaction.py`), and none
+Patterns look at most one character past their match, so that streamed text can be redacted (`redactor.py`), and none
 matches more than a few thousand characters. Most text has none of the characters that they need and is passed through
 quickly. A check validates a match: digits are a card number only if the check digit is right.
 """

@@ -144,7 +144,7 @@ class Folding:
             case ToolFinished() as returned:
                 self._tool_finished(event.seq, returned)
             case ApprovalRequested() as question:
-                self._asked(event.seq, question)
+                self._approval_requested(event.seq, question)
             case ApprovalDecided() as decision:
                 self._decided(event.seq, decision)
             case WaitRequested() as wanted:
@@ -223,7 +223,7 @@ class Folding:
         call.traceback = returned.traceback
         call.text_to = self.text.length
 
-    def _asked(self, seq: int, question: ApprovalRequested) -> None:
+    def _approval_requested(self, seq: int, question: ApprovalRequested) -> None:
         kind: WaitKind = "confirmation" if question.kind == "question" else question.kind
         self._wait_for(
             question.approval_id,

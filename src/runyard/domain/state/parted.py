@@ -1,5 +1,5 @@
-"""What the translations of answers in parts have in common: the frame around an event, which method takes which event,
-and what they know. Pure.
+"""The base of translations that answer in parts: the frame around an event, which method takes which event, and their
+state. Pure.
 
 A run is one or more parts of an answer. A part ends where the run waits for something that the client may
 answer: an approval, a question or a tool of the client. The next part begins with the event after that.
@@ -24,7 +24,7 @@ from runyard.domain.wait import ClientWait
 
 
 class LogState(Struct, kw_only=True):
-    """What every such translation knows after an event. It is JSON, so a snapshot can hold it."""
+    """The state of such a translation after an event. It is JSON, so a snapshot can hold it."""
 
     run_id: str
     part: int = 0
@@ -35,7 +35,7 @@ class LogState(Struct, kw_only=True):
 
 
 class PartedState(LogState, kw_only=True):
-    """What the translation also knows if it shows waits, steps and messages."""
+    """The state of a translation that also shows waits, steps and messages."""
 
     has_text: bool = False
     waits: dict[str, ClientWait] = field(default_factory=dict)  # that the client may answer, by wait id
@@ -45,7 +45,7 @@ class PartedState(LogState, kw_only=True):
 
     @property
     def open_waits(self) -> dict[str, ClientWait]:
-        """What the client may answer now."""
+        """The waits that the client may answer now."""
         return {key: wait for key, wait in self.waits.items() if wait.is_open}
 
     def end_part(self) -> None:

@@ -33,7 +33,7 @@ class EarlierRun(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """What a run knows of its branch: a summary, and the runs that it does not cover, newest first."""
+    """The memory of a run's branch: a summary, and the runs that it does not cover, newest first."""
 
     summary: str | None = None
     runs: Sequence[EarlierRun] = ()

@@ -1,4 +1,4 @@
-"""A store that seals content (`seals.py`) before the store below stores it, and opens it for callers.
+"""A store that seals content (`encryption/seals.py`) before the store below stores it, and opens it for callers.
 
 It changes only content: event data, messages, inputs of waits, delivered events, errors of runs, feedback, checkpoints,
 the ledger, files, and the memory of agents. Names of channels, topics, personas, labels and reactions stay plain.

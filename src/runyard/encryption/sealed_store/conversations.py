@@ -9,7 +9,7 @@ from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.encryption.sealed_store.sealing import Sealing
 from runyard.errors import Sealed
-from runyard.store import Excerpt, IdempotencyKey, NewMessage, Post, PostedMessage
+from runyard.store import IdempotencyKey, LogCopy, NewMessage, Post, PostedMessage
 
 
 class SealedConversations(Sealing):
@@ -45,9 +45,9 @@ class SealedConversations(Sealing):
         raise Sealed("Messages are encrypted (RUNYARD_ENCRYPTION_KEYS) and cannot be searched.")
 
     async def fork_thread(
-        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, log_copy: LogCopy | None = None
     ) -> Thread:
-        sealed = None if excerpt is None else self._seals.seal_excerpt(excerpt)
+        sealed = None if log_copy is None else self._seals.seal_log_copy(log_copy)
         return await self._store.fork_thread(thread, run_id, key, sealed)
 
     # --- channels

@@ -1,4 +1,4 @@
-"""What all parts of the sealed store share: the store below, and the seals."""
+"""The shared base of all parts of the sealed store: the store below, and the seals."""
 
 from runyard.encryption.seals import Seals
 from runyard.store import Store

@@ -289,8 +289,8 @@ class Conversations:
             queueing.attributes["runs"] = len(posted.started)
         for run in posted.started:
             of = {"run_id": run.run_id, "message_id": message_id}
-            tracer.past("agents.resolve", run.run_id, resolving.began, queueing.began, **of)
-            tracer.past("mailbox.enqueue", run.run_id, queueing.began, queueing.ended or queueing.began, **of)
+            tracer.ended_root("agents.resolve", run.run_id, resolving.began, queueing.began, **of)
+            tracer.ended_root("mailbox.enqueue", run.run_id, queueing.began, queueing.ended or queueing.began, **of)
         return posted
 
     async def _react(self, caller: str, message_id: str, emoji: str, sender: Participant) -> bool:

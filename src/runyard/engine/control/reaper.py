@@ -32,7 +32,7 @@ AT_ONCE = 100
 
 
 class Interval:
-    """Is due once in so many seconds, however often it is asked."""
+    """Is due at most once in `seconds`."""
 
     def __init__(self, clock: Clock, seconds: float, at_once: bool = False) -> None:
         self._clock = clock
@@ -62,8 +62,8 @@ class Reaper:
         linked_runs: LinkedRuns,
         recover_reply_order: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`stop_run` tells the worker of a run to stop it. `recover_reply_order` releases runs in channels whose turn
-        was not given."""
+        """`stop_run` tells the worker of a run to stop it. `recover_reply_order` releases runs in channels that
+        a crashed process did not release."""
         self._recover_reply_order = recover_reply_order
         self._linked_runs = linked_runs
         self._store = store
@@ -85,7 +85,7 @@ class Reaper:
         while True:
             try:
                 if self._unsticking.is_due():
-                    await self._unstick()
+                    await self._terminate_stuck_sessions()
                 if reaping.is_due():
                     await self.reap()
                 due_in = await self.enforce_deadlines()
@@ -95,7 +95,7 @@ class Reaper:
             pause = min(interval, DEADLINE_SECONDS)
             await asyncio.sleep(pause if due_in is None else min(pause, max(due_in, 1) / 1000))
 
-    async def _unstick(self) -> None:
+    async def _terminate_stuck_sessions(self) -> None:
         if ended := await self._store.end_stuck_sessions():
             log.warning("database.sessions_terminated", sessions=ended)
 

@@ -28,7 +28,7 @@ class WaitFollower:
         self._wakeup = changes.subscribe()
 
     async def next(self, patience: float) -> Sequence[int] | Pause:
-        """Return the number of open waits when it is news, or why there is none within `patience` seconds."""
+        """Return the number of open waits once they differ, or after `patience` seconds the reason for a pause."""
         until = asyncio.get_running_loop().time() + patience
         while not (self._is_gone or self._changes.is_cut):
             self._wakeup.clear()

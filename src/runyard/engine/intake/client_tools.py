@@ -19,7 +19,7 @@ def checked_client_tools(tools: Sequence[ClientTool]) -> list[ClientTool]:
         raise Invalid(f"A request may have at most {MOST} tools of the client.")
     names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
-        raise Invalid("Two tools of the client have the same name.")
+        raise Invalid("Two tools of the client have the same name; rename one.")
     for tool in tools:
         if not _NAME.fullmatch(tool.name):
             raise Invalid("The name of a client's tool has 1 to 64 letters, digits or any of - _ and nothing else.")

@@ -18,12 +18,12 @@ from runyard.domain.runs.endings import FORKED, end_events
 from runyard.domain.runs.lane import finished
 from runyard.domain.runs.run import Run, Status, thread_lane
 from runyard.errors import Invalid, NotFound
-from runyard.store import Excerpt, LogStore, Store
+from runyard.store import LogCopy, LogStore, Store
 
 READ_EVENTS = 5000
 
 
-async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread: Thread) -> Excerpt | None:
+async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread: Thread) -> LogCopy | None:
     """Copy the log of `run` up to `seq` as the first run of `thread`. Return None if only the terminal event is left
     out: then the fork needs no copy."""
     if not 1 <= seq <= run.last_seq:
@@ -56,7 +56,7 @@ async def copy_beginning(store: Store, clock: Clock, run: Run, seq: int, thread:
         *(_copy(event) for event in events[1:seq]),
         *end_events(draft, RunCanceled(FORKED), finish),
     ]
-    return Excerpt(replace(finished(copied, finish, now), last_seq=len(drafts)), message, drafts)
+    return LogCopy(replace(finished(copied, finish, now), last_seq=len(drafts)), message, drafts)
 
 
 async def _read(store: LogStore, run: Run, upto: int) -> Sequence[Event]:

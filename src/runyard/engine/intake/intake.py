@@ -260,7 +260,7 @@ class Intake(ThreadIntake):
         return await self._announce(owner, await self._store.retry(owner, post, run_id))
 
     async def _commit(self, posts: Sequence[Post]) -> Sequence[Accepted | RunyardError]:
-        """Store all posts in one commit. It also claims runs that need not queue, as far as the worker has slots."""
+        """Store all posts in one commit. It also claims runs that need not queue, while the worker has slots."""
         if self._worker is None:
             return await self._store.accept(posts)
         with self._worker.reserve_slots(len(posts)) as room:

@@ -1,4 +1,4 @@
-"""What the intake looks up before it queues a run."""
+"""The lookups of the intake before it queues a run."""
 
 from collections.abc import Sequence
 

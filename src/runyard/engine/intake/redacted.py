@@ -1,4 +1,4 @@
-"""What a request carries besides its message, as the log stores it: clean, and redacted if the settings say so."""
+"""The other content of a request as the log stores it: clean, and redacted if the settings say so."""
 
 from typing import TYPE_CHECKING
 

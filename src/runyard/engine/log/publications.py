@@ -1,4 +1,4 @@
-"""How far the followed runs are published, as far as this process knows, and the wake-ups of their followers.
+"""The seq up to which each followed run is published, and the wake-ups of its followers.
 
 The outbox of this process, hints from the bus and the polls of `Streams.watch` report progress here.
 """

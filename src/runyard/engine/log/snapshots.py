@@ -3,10 +3,10 @@
 A snapshot is derived and may be dropped at any time. One that is missing or cannot be decoded costs reading time, never
 correctness: then the log is folded from its first event.
 
-Who saves one: the worker of a long run after every `EVERY` events and before the run ends (`running/run_snapshots.py`);
-and a reader that folded many events. A snapshot in the middle of a log is saved only if the events since the one before
-it take twice as much room as that one. So the snapshots of a run together take at most half as much room as its log,
-and the last one more.
+Who saves one: the worker of a long run after every `EVERY` events and before the run ends
+(`engine/running/run_snapshots.py`); and a reader that folded many events. A snapshot in the middle of a log is saved
+only if the events since the one before it take twice as much room as that one. So the snapshots of a run together take
+at most half as much room as its log, and the last one more.
 
 A fold reads pages of `READ_EVENTS` events and lets other tasks run in between.
 """

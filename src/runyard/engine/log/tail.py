@@ -52,7 +52,7 @@ def size_of(chunks: Sequence[Chunk]) -> int:
 
 
 class CommitListener(Protocol):
-    """What the tail reports commits to: the outbox."""
+    """The receiver of commits that the tail reports: the outbox."""
 
     def add_committed(self, run_id: str, events: Sequence[Event]) -> None: ...
 

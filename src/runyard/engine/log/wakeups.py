@@ -30,8 +30,8 @@ class Wakeups:
             self._on_last_left(run_id)
 
     def wake(self, run_id: str) -> None:
-        """Wake the followers of the run: the first ones now, the others in the next rounds of the event loop. News
-        that come meanwhile are for all of them again."""
+        """Wake the followers of the run: the first ones now, the others in the next rounds of the event loop. Events
+        that come meanwhile wake all of them again."""
         wakes = self._wakes.get(run_id)
         if wakes is None:
             return

@@ -12,8 +12,8 @@ MOST_READ = 2_000  # runs that one search reads; the cursor of its result contin
 
 
 class RunSearch(Struct, frozen=True):
-    """What a run must be: not older than `since` (milliseconds), with a cost of at least `min_usd`, and with an id that
-    starts or ends with `id_part`."""
+    """The conditions that a run must meet: not older than `since` (milliseconds), with a cost of at least `min_usd`,
+    and with an id that starts or ends with `id_part`."""
 
     since: int | None = None
     min_usd: float | None = None

@@ -1,4 +1,4 @@
-"""What a runner can do with its run: write events, request waits, read history. Implements
+"""The operations of a runner on its run: write events, request waits, read history. Implements
 `agents.execution.Execution`.
 
 An event is redacted, measured, entered into the ledger, traced and written, in this order. So the stored event, the

@@ -1,4 +1,5 @@
-"""What all runs of one process share: the store, the journal, the agents, the limits and the telemetry."""
+"""The shared dependencies of all runs of one process: the store, the journal, the agents, the limits and the
+telemetry."""
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -51,7 +52,8 @@ class RunLimits(NamedTuple):
 
 
 class WaitSupport(Protocol):
-    """What the waits of runs need from the rest of the engine. `engine/control/linked_runs.py` implements it."""
+    """The operations that the waits of runs need from the rest of the engine. `engine/control/linked_runs.py`
+    implements it."""
 
     @property
     def start_child(self) -> Callable[[Run, str, str, StoredContent, Budget], Awaitable[None]]:

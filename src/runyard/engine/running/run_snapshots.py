@@ -1,6 +1,6 @@
 """Snapshots of a run that a worker of this process executes.
 
-After every `EVERY` committed events the run's log is folded as far as it goes, in the background. Before a long run
+After every `EVERY` committed events the run's whole log is folded in the background. Before a long run
 ends, its state is folded and saved once more, so that the next run of the thread and every other reader find it.
 A run with fewer events costs nothing.
 """

@@ -13,7 +13,7 @@ SCHEME = "bearer"
 
 
 class CardAgent(NamedTuple):
-    """What a card says of an agent. `version` changes with the agent's code, model or instructions."""
+    """The description of an agent for its card. `version` changes with the agent's code, model or instructions."""
 
     name: str
     description: str
@@ -21,7 +21,7 @@ class CardAgent(NamedTuple):
 
 
 class CardOptions(NamedTuple):
-    """What cards are made of: the agents by name, the one that answers at the well-known address, the server's public
+    """The sources of cards: the agents by name, the one that answers at the well-known address, the server's public
     address, whether requests need a key, and the media types of files that are accepted."""
 
     agents: Mapping[str, CardAgent]

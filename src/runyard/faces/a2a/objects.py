@@ -1,4 +1,4 @@
-"""The objects of A2A, as far as this face makes them: tasks, messages, parts, artifacts and updates. Pure.
+"""The objects of A2A that this face makes: tasks, messages, parts, artifacts and updates. Pure.
 
 The names are those of the protocol. `completed` adds what depends on the request: ids and addresses.
 """
@@ -23,7 +23,8 @@ FILES = "/api/files/"
 
 
 class Place(NamedTuple):
-    """What a task has besides its log: its context, the message that started it, and the server's address."""
+    """The parts of a task that its log does not have: its context, the message that started it, and the server's
+    address."""
 
     context_id: str
     base: str
@@ -98,11 +99,11 @@ def question(run_id: str, number: int, waits: Mapping[str, ClientWait]) -> Shown
     """Return the message of a task that requires input: for each wait a text, and data with its id and its schema."""
     parts: list[Shown] = []
     for wait_id, wait in waits.items():
-        parts += [{"text": asked(wait)}, data_part(about(wait_id, wait))]
+        parts += [{"text": question_text(wait)}, data_part(about(wait_id, wait))]
     return message(f"{run_id}.{number}", AGENT, parts)
 
 
-def asked(wait: ClientWait) -> str:
+def question_text(wait: ClientWait) -> str:
     if wait.prompt is not None:
         return wait.prompt
     if wait.kind == "confirmation" and isinstance(wait.input, Mapping):

@@ -1,4 +1,4 @@
-"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+"""The state of the translation of a log after an event. It is JSON, so a snapshot can hold it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CLOSING = TERMINAL | {INPUT_REQUIRED}  # a stream ends when its task reaches one
 
 
 class State(Struct, kw_only=True):
-    """What the translation knows after an event. A part ends where the task requires input."""
+    """The state of the translation after an event. A part ends where the task requires input."""
 
     run_id: str
     part: int = 1

@@ -1,4 +1,4 @@
-"""The events of AG-UI, as far as this face sends them. Pure.
+"""The events of AG-UI that this face sends. Pure.
 
 Some are completed for each request (`follow.Encoder`): those that name the client's run, and those that replace what
 the client has.
@@ -92,14 +92,14 @@ def interrupt(wait_id: str, wait: ClientWait) -> Shown:
     """Return a wait for a person as an interrupt."""
     found: Shown = {"id": wait_id, "reason": REASONS.get(wait.kind, "tool_call")}
     found["responseSchema"] = APPROVAL if wait.is_approval else wait.schema
-    found["message"] = wait.prompt or _asked(wait)
+    found["message"] = wait.prompt or _question_text(wait)
     found["toolCallId"] = wait.shown
     found["expiresAt"] = iso(wait.expires_at)
     found["metadata"] = {"kind": wait.kind, "input": wait.input}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _asked(wait: ClientWait) -> str:
+def _question_text(wait: ClientWait) -> str:
     if wait.kind == "confirmation" and isinstance(wait.input, Mapping):
         return str(wait.input.get("question", wait.name))
     if wait.kind == "unknown_outcome":

@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a request has that its response refers to."""
+    """The parts of a request that its response refers to."""
 
     thread_id: str
     run_id: str

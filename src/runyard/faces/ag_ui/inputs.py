@@ -21,8 +21,8 @@ NO_QUESTION = "The messages must end with one of the user, or with results of th
 
 
 class Input(Struct, frozen=True):
-    """What a request asks. `own` is the run of this server whose messages come last, if the client has some of them;
-    `results` are texts by tool call id; `files` belong to the question."""
+    """The content of a request. `own` is the run of this server whose messages come last, if the client has some of
+    them; `results` are texts by tool call id; `files` belong to the question."""
 
     question: str | None
     earlier: list[dict[str, Any]]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from runyard.faces.ag_ui import errors as errors
 from runyard.faces.ag_ui import wire
 from runyard.faces.ag_ui.follow import Asked, Encoder
-from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, Wanted, start
+from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, ParsedRequest, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of
@@ -27,7 +27,7 @@ router = Router(FACE)
 async def run_agent(request: Request) -> Response:
     """Run an agent, or answer what it waits for. The answer is a stream of AG-UI events."""
     body, context = await read(request, wire.RunAgentInput), context_of(request)
-    wanted = Wanted(
+    wanted = ParsedRequest(
         await owner_of(request), request.path_params["agent"], body, lambda scope: check_scope(request, scope)
     )
     part = await start(context.engine, wanted)

@@ -39,7 +39,7 @@ class Waiting(Conflict):
     code = "waiting"
 
 
-class Wanted(NamedTuple):
+class ParsedRequest(NamedTuple):
     """A request, read. `check_scope` raises an error if the caller's key lacks a scope."""
 
     owner: str
@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
     check_scope: Callable[[Scope], None]
 
 
-async def start(engine: Engine, wanted: Wanted) -> Part:
+async def start(engine: Engine, wanted: ParsedRequest) -> Part:
     """Start or continue a run, and return the part that the response shows."""
     if wanted.agent not in engine.intake.agents:
         raise wire.AgentNotFound
@@ -62,7 +62,7 @@ async def start(engine: Engine, wanted: Wanted) -> Part:
     return await _ask(engine, wanted, given, given.question or "")
 
 
-async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> Part:
+async def _ask(engine: Engine, wanted: ParsedRequest, given: Input, question: str) -> Part:
     owner, body = wanted.owner, wanted.body
     head = await engine.views.thread_head(owner, body.threadId)
     run = head.run
@@ -83,7 +83,7 @@ async def _ask(engine: Engine, wanted: Wanted, given: Input, question: str) -> P
     return Part(accepted.run_id, 1)
 
 
-async def _again(engine: Engine, wanted: Wanted, run_id: str) -> Part:
+async def _again(engine: Engine, wanted: ParsedRequest, run_id: str) -> Part:
     """Return the part that this request started, of which the client has messages already."""
     try:
         run = await engine.views.run(wanted.owner, run_id)
@@ -99,7 +99,7 @@ async def _has_started(engine: Engine, run: Run, given: str) -> bool:
     return (await engine.views.fold(run, TRANSLATION)).state.echo.get(RUN_ID) == clean(given)
 
 
-async def _continue(engine: Engine, wanted: Wanted, given: Input) -> Part:
+async def _continue(engine: Engine, wanted: ParsedRequest, given: Input) -> Part:
     """Record the answers, and return the part that follows the one that asked for them."""
     owner, resume = wanted.owner, {each.interruptId: each for each in wanted.body.resume or ()}
     waits = [await _wait(engine, owner, wait_id) for wait_id in (*resume, *given.results)]

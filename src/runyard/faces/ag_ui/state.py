@@ -1,4 +1,4 @@
-"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+"""The state of the translation of a log after an event. It is JSON, so a snapshot can hold it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from runyard.domain.state.parted import PartedState
 
 
 class State(PartedState, kw_only=True):
-    """What the translation knows after an event."""
+    """The state of the translation after an event."""
 
     echo: dict[str, Any] = field(default_factory=dict)  # of the request that started the run
     made: int = 0  # messages of this part so far; their ids are numbers

@@ -130,7 +130,7 @@ class Translation(PartedTranslation[State, Shown]):
             case ToolFinished(call_id, tool, output, error):
                 wait = state.waits.get(state.client_calls.get(call_id, ""))
                 if wait is not None and wait.is_shown:
-                    return  # the answer has told it
+                    return  # the client's answer is shown already
                 if call_id not in state.calls:
                     self._show(call_id, event.id, tool, None if wait is None else wait.input, out)
                 self._result(state.calls[call_id], error if output is None and error else output, out)
@@ -176,7 +176,7 @@ class Translation(PartedTranslation[State, Shown]):
             case WaitAnswered() as answer:
                 self._answered(answer, out)
             case _:
-                self._hand_out(out)
+                self._show_open_waits(out)
 
     def _activity(self, wait_id: str, now: str, out: list[Shown]) -> None:
         content = {**self.state.others[wait_id], "state": now}
@@ -205,7 +205,7 @@ class Translation(PartedTranslation[State, Shown]):
         if wait.kind == "client_tool" and wait.is_shown:
             self._result(wait_id, events.answer_text(answer), out)
 
-    def _hand_out(self, out: list[Shown]) -> None:
+    def _show_open_waits(self, out: list[Shown]) -> None:
         """Show what the client may answer, and end the part if there is something."""
         state = self.state
         waiting = state.open_waits

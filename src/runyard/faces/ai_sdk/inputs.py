@@ -30,7 +30,7 @@ class Result(Struct, frozen=True):
 
 
 class Answers(Struct, frozen=True):
-    """What an assistant message answers: decisions by approval id, results by tool call id."""
+    """The answers in an assistant message: decisions by approval id, results by tool call id."""
 
     run_id: str
     decisions: dict[str, Decision]

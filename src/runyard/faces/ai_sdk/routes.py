@@ -11,7 +11,7 @@ from runyard.errors import BadRequest
 from runyard.faces.ai_sdk import errors as errors
 from runyard.faces.ai_sdk import wire
 from runyard.faces.ai_sdk.follow import Encoder, Parts, chat_stream, named_stream
-from runyard.faces.ai_sdk.start import FACE, Wanted, start
+from runyard.faces.ai_sdk.start import FACE, ParsedRequest, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
@@ -47,7 +47,7 @@ async def send_to_chat(request: Request) -> Response:
 
 
 async def _stream_of(request: Request, chat: str, body: wire.NewMessage) -> Response:
-    wanted = Wanted(
+    wanted = ParsedRequest(
         await owner_of(request), request.path_params["agent"], chat, body, lambda scope: check_scope(request, scope)
     )
     context = context_of(request)

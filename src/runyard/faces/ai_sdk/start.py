@@ -38,7 +38,7 @@ class Waiting(Conflict):
     code = "waiting"
 
 
-class Wanted(NamedTuple):
+class ParsedRequest(NamedTuple):
     """A request, read. `check_scope` raises an error if the caller's key lacks a scope."""
 
     owner: str
@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
     check_scope: Callable[[Scope], None]
 
 
-async def start(engine: Engine, wanted: Wanted) -> Parts:
+async def start(engine: Engine, wanted: ParsedRequest) -> Parts:
     """Start or continue a run, and return the part that the response shows."""
     if wanted.agent not in engine.intake.agents:
         raise wire.AgentNotFound
@@ -64,7 +64,7 @@ async def start(engine: Engine, wanted: Wanted) -> Parts:
     return await _ask(engine, wanted, given)
 
 
-async def _ask(engine: Engine, wanted: Wanted, given: Question) -> Parts:
+async def _ask(engine: Engine, wanted: ParsedRequest, given: Question) -> Parts:
     owner, chat = wanted.owner, wanted.chat
     tools = [ClientTool(tool.name, tool.description, tool.input_schema) for tool in wanted.body.tools or ()]
     head = await engine.views.thread_head(owner, chat)
@@ -85,7 +85,7 @@ async def _refuse_while_waiting(engine: Engine, run: Run | None) -> None:
         raise Waiting
 
 
-async def _replaced(engine: Engine, wanted: Wanted, given: Question) -> Run | None:
+async def _replaced(engine: Engine, wanted: ParsedRequest, given: Question) -> Run | None:
     """Return the run whose message is replaced: the one that follows the answer before the message."""
     try:
         thread: Thread = await engine.views.named_thread(wanted.owner, wanted.chat)
@@ -99,7 +99,7 @@ async def _replaced(engine: Engine, wanted: Wanted, given: Question) -> Run | No
     return None
 
 
-async def _continue(engine: Engine, wanted: Wanted, given: Answers) -> Parts:
+async def _continue(engine: Engine, wanted: ParsedRequest, given: Answers) -> Parts:
     """Record the answers, and return the part that follows the one that asked for them."""
     owner = wanted.owner
     try:

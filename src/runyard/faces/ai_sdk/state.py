@@ -1,4 +1,4 @@
-"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+"""The state of the translation of a log after an event. It is JSON, so a snapshot can hold it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ class ShownCall(Struct):
 
 
 class State(PartedState, kw_only=True):
-    """What the translation knows after an event."""
+    """The state of the translation after an event."""
 
     sizes: list[int] = field(default_factory=list)  # chunks of the ended parts
     count: int = 0  # chunks of this part so far

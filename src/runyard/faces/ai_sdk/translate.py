@@ -153,7 +153,7 @@ class Translation(PartedTranslation[State, Chunk]):
         state = self.state
         wait = state.waits.get(state.client_calls.get(finished.call_id, ""))
         if wait is not None and wait.shown is not None:
-            return  # the answer has told it
+            return  # the client's answer is shown already
         if finished.call_id not in state.calls:
             self._show(finished.call_id, event_id, finished.tool, None if wait is None else wait.input, out)
         call = state.calls[finished.call_id]
@@ -195,14 +195,14 @@ class Translation(PartedTranslation[State, Chunk]):
             case WaitAnswered() as answer:
                 self._answered(answer, out)
             case _:
-                self._hand_out(event, out)
+                self._show_open_waits(event, out)
 
     def _other(self, wait_id: str, now: str, out: list[Chunk]) -> None:
         about = self.state.others[wait_id]
         shown = {name: value for name, value in about.items() if value is not None}
         self._add(out, chunks.data("wait", wait_id, {**shown, "state": now}))
 
-    def _hand_out(self, event: Event, out: list[Chunk]) -> None:
+    def _show_open_waits(self, event: Event, out: list[Chunk]) -> None:
         """Show what the client may answer, and end the part if there is something."""
         state = self.state
         waiting = state.open_waits

@@ -18,7 +18,7 @@ class ClientTool(RequestBody):
 
 
 class Continuation(RequestBody):
-    """What both transports send to a chat."""
+    """The fields that both transports send to a chat."""
 
     messages: list[dict[str, Any]] = Field(
         min_length=1,

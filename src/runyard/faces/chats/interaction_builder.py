@@ -18,8 +18,8 @@ from runyard.domain.state.run_state import State
 from runyard.domain.times import iso
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import STATE
+from runyard.faces.chats.agent_events import agent_events_fold
 from runyard.faces.chats.lookup import chat_id, run_of
-from runyard.faces.chats.told import told_by
 from runyard.faces.chats.translate import STATUS, interaction_id
 from runyard.faces.chats.wire import AgentEvent, AgentState, AgentStatePart, Chat, Interaction
 from runyard.web.responses import fields
@@ -41,7 +41,7 @@ def decoded(data: bytes) -> Interaction:
 class InteractionBuilder:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._told = told_by(engine.views.has_whole_messages)
+        self._events_fold = agent_events_fold(engine.views.has_whole_messages)
 
     async def of_run(self, run: Run) -> Interaction:
         """Return an interaction as a checkpoint holds it: with its own part of the conversation."""
@@ -138,8 +138,8 @@ class InteractionBuilder:
         return (await self._final(run, messages(folded.fold.state, await self._engine.views.question(run)))).messages
 
     async def _fold(self, run: Run) -> tuple[State, list[AgentEvent]]:
-        state, told = await self._engine.views.folded(run, [STATE, self._told])
-        return state.fold.state, told.fold.events
+        state, events = await self._engine.views.folded(run, [STATE, self._events_fold])
+        return state.fold.state, events.fold.events
 
 
 async def json_of(interactions: InteractionBuilder, run: Run, kept: Interaction) -> AsyncIterator[bytes]:

@@ -58,7 +58,7 @@ AgentEvent = Annotated[ToolCallEvent | ToolResultEvent | ThinkingEvent | AnswerE
 
 
 class AgentState(BaseModel):
-    """What the next interaction starts from: the conversation so far, without any system message."""
+    """The state that the next interaction starts from: the conversation so far, without any system message."""
 
     messages: list[dict[str, Any]]
 

@@ -80,24 +80,24 @@ async def sync(request: Request) -> Response:
     """Run a task and return its result; 400 if the request is invalid or no agent has the task type."""
     came = time.monotonic()
     try:
-        begun = await _begin(request, "POST /agents/run/sync")
+        started = await _begin(request, "POST /agents/run/sync")
     except Refused as refused:
         return _refusal(refused, came)
-    engine, telling = engine_of(request), EnvelopeBuilder(_options(request).terminal)
+    engine, builder = engine_of(request), EnvelopeBuilder(_options(request).terminal)
     try:
-        with engine.deadlines.enforce(begun.owner, begun.run_id, begun.deadline):
-            async for event in events_until_end(request, engine.streams, begun.run_id):
-                telling.take(event)
+        with engine.deadlines.enforce(started.owner, started.run_id, started.deadline):
+            async for event in events_until_end(request, engine.streams, started.run_id):
+                builder.take(event)
     except ClientGone:
         return Response(status_code=499)
     except RunyardError as error:
-        failure = Failure(error.code.upper(), {"run_id": begun.run_id})
-        _log_run(begun.task, begun.run_id, problem(error).status_code, failure.code, came)
-        envelope = refusal(failure, wire.request_id(begun.task), begun.task.type)
-        return Json(envelope, problem(error).status_code, headers=begun.headers)
-    assert telling.envelope is not None  # a log that has ended has its last event
-    _log_run(begun.task, begun.run_id, 200, _code(telling), came)
-    return Json(telling.envelope, headers=begun.headers)
+        failure = Failure(error.code.upper(), {"run_id": started.run_id})
+        _log_run(started.task, started.run_id, problem(error).status_code, failure.code, came)
+        envelope = refusal(failure, wire.request_id(started.task), started.task.type)
+        return Json(envelope, problem(error).status_code, headers=started.headers)
+    assert builder.envelope is not None  # a log that has ended has its last event
+    _log_run(started.task, started.run_id, 200, _code(builder), came)
+    return Json(builder.envelope, headers=started.headers)
 
 
 @router.fast(
@@ -112,10 +112,10 @@ async def stream(request: Request) -> Response:
     came = time.monotonic()
     try:
         after = _start(request)
-        begun = await _begin(request, "POST /agents/run/stream")
+        started = await _begin(request, "POST /agents/run/stream")
     except Refused as refused:
         return _refusal(refused, came)
-    return _Stream(context_of(request), begun, EnvelopeBuilder(_options(request).terminal, after), came)
+    return _Stream(context_of(request), started, EnvelopeBuilder(_options(request).terminal, after), came)
 
 
 @router.get("/agents/schema.json")
@@ -153,7 +153,7 @@ async def _again(engine: Engine, owner: str, run: Run, task: Task) -> StartedRun
     if first is None:
         raise NotFound("There is no run with that id that a contract request started.")
     if first.type != task.type or first.labels != task.labels or first.inputs != task.inputs:
-        raise Conflict("The run with that id was started for another task.")
+        raise Conflict("The run with that id was started for another task; leave out the run id to start a new run.")
     return StartedRun(owner, run.id, run.created_at, first)
 
 
@@ -164,21 +164,23 @@ def _options(request: Request) -> ContractOptions:
 class _Stream(EventStream):
     """The stream of a run, which is cancelled at its deadline."""
 
-    def __init__(self, context: Context, begun: StartedRun, telling: EnvelopeBuilder, came: float) -> None:
-        engine, headers = context.engine, begun.headers
-        super().__init__(engine.streams, begun.run_id, 0, None, telling.frame, context.heartbeat, extra_headers=headers)
+    def __init__(self, context: Context, started: StartedRun, builder: EnvelopeBuilder, came: float) -> None:
+        engine, headers = context.engine, started.headers
+        super().__init__(
+            engine.streams, started.run_id, 0, None, builder.frame, context.heartbeat, extra_headers=headers
+        )
         self._engine = engine
-        self._begun = begun
-        self._telling = telling
+        self._started = started
+        self._builder = builder
         self._came = came
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = self._begun
+        started = self._started
         try:
-            with self._engine.deadlines.enforce(begun.owner, begun.run_id, begun.deadline):
+            with self._engine.deadlines.enforce(started.owner, started.run_id, started.deadline):
                 await super().__call__(scope, receive, send)
         finally:
-            _log_run(begun.task, begun.run_id, 200, _code(self._telling), self._came)
+            _log_run(started.task, started.run_id, 200, _code(self._builder), self._came)
 
 
 async def _read(request: Request) -> wire.AgentRunRequest:
@@ -232,11 +234,11 @@ def _in_envelope(refused: Problem) -> Response:
     return Json({**envelope, "detail": envelope}, refused.status_code, headers=kept)
 
 
-def _code(telling: EnvelopeBuilder) -> str:
+def _code(builder: EnvelopeBuilder) -> str:
     """Return the outcome for the log line; `left` if the client disconnected before the end."""
-    if telling.envelope is None:
+    if builder.envelope is None:
         return "left"
-    error = telling.envelope["error"]
+    error = builder.envelope["error"]
     return "ok" if error is None else str(error["code"])
 
 

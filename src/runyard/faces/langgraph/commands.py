@@ -20,9 +20,8 @@ from runyard.engine.engine import Engine
 from runyard.errors import Conflict, Gone, Invalid, NotFound, RunyardError, ScopeMissing, TooLarge
 from runyard.faces.langgraph import inputs, objects, wire
 from runyard.faces.langgraph.objects import Shown
-from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, Wanted, find_thread, start
-from runyard.faces.langgraph.thread_stream import PAGE, ThreadEventStream, seq_now, seq_of
-from runyard.faces.langgraph.thread_stream import Wanted as WantedEvents
+from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, ParsedRequest, find_thread, start
+from runyard.faces.langgraph.thread_stream import PAGE, StreamRequest, ThreadEventStream, seq_now, seq_of
 from runyard.faces.langgraph.threads import branch, last_run, state_at, thread_status
 from runyard.web.auth import check_scope, owner_of
 from runyard.web.body import read
@@ -59,7 +58,7 @@ async def stream_events(request: Request) -> Response:
     body = await read(request, wire.EventsWanted)
     thread = await find_thread(engine_of(request), await owner_of(request), request.path_params["thread_id"])
     is_root = not body.namespaces or [] in body.namespaces
-    return ThreadEventStream(context_of(request), thread, WantedEvents(frozenset(body.channels), is_root, body.since))
+    return ThreadEventStream(context_of(request), thread, StreamRequest(frozenset(body.channels), is_root, body.since))
 
 
 @router.fast("POST", f"{THREAD}/commands", body=wire.ThreadCommand)
@@ -109,7 +108,7 @@ async def _started(
     checkpoint = inside.get("checkpoint_id") if isinstance(inside, dict) else None
     fields = {"assistant_id": agent, "input": given, "metadata": metadata, "checkpoint_id": checkpoint}
     body = _parsed(wire.NewRun, {**fields, "multitask_strategy": strategy, "if_not_exists": "create"})
-    wanted = Wanted(call.owner, call.thread, body, call.key or _repeat_key(call, body), _scopes(call.request))
+    wanted = ParsedRequest(call.owner, call.thread, body, call.key or _repeat_key(call, body), _scopes(call.request))
     started = await start(call.engine, wanted)
     return await call.engine.views.run(call.owner, started.run_id)
 
@@ -148,7 +147,7 @@ async def _respond(call: Call) -> Result:
         raise NotFound(NO_WAIT)
     applied = await seq_now(call.engine, last)
     body = wire.NewRun(assistant_id=last.agent, command=wire.Command(resume=answers))
-    started = await start(call.engine, Wanted(call.owner, call.thread, body, None, _scopes(call.request)))
+    started = await start(call.engine, ParsedRequest(call.owner, call.thread, body, None, _scopes(call.request)))
     return {"run_id": objects.shown_run_id(started.run_id, started.part)}, applied
 
 

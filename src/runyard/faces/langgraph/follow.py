@@ -52,14 +52,16 @@ class Started(NamedTuple):
         return {"Location": f"{self.path}/{then}", "Content-Location": self.path, "Runyard-Run-Id": self.run_id}
 
 
-class Told(NamedTuple):
+class ShownRun(NamedTuple):
     """An ended run and all its messages, with its question."""
 
     run: Run
     messages: list[Shown]
 
 
-async def earlier_messages(engine: Engine, run: Run, state: State, known: dict[str, Told] | None = None) -> list[Shown]:
+async def earlier_messages(
+    engine: Engine, run: Run, state: State, known: dict[str, ShownRun] | None = None
+) -> list[Shown]:
     """Return the messages before those that the run has written: of earlier runs on its branch, and its question.
     `state` is that of the run. `known` keeps ended runs for the next call."""
     known = {} if known is None else known
@@ -73,19 +75,19 @@ async def earlier_messages(engine: Engine, run: Run, state: State, known: dict[s
     found: list[Shown] = []
     for each in reversed(branch):
         if each is run:
-            found += _asked(each, state, questions.get(each.id))
+            found += _first_messages(each, state, questions.get(each.id))
         elif each.id in known:
             found += known[each.id].messages
         else:
             past = (await engine.views.fold(each, TRANSLATION)).state
-            told = [*_asked(each, past, questions.get(each.id)), *past.messages]
-            found += told
+            messages = [*_first_messages(each, past, questions.get(each.id)), *past.messages]
+            found += messages
             if each.status.is_terminal:
-                known[each.id] = Told(each, told)
+                known[each.id] = ShownRun(each, messages)
     return found
 
 
-def _asked(run: Run, state: State, question: Message | None) -> list[Shown]:
+def _first_messages(run: Run, state: State, question: Message | None) -> list[Shown]:
     """Return the messages that a run began with."""
     found: list[Shown] = [
         {"type": ROLES.get(said["role"], "human"), "id": f"{run.id}.{n}", "content": said["content"]}

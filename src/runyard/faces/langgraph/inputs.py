@@ -31,7 +31,7 @@ WAIT_ID = re.compile(r"(?:approval|wait)_[0-9a-f-]{36}", re.ASCII)
 
 
 class Input(Struct, frozen=True):
-    """What a request asks. `earlier` are the messages before the question. `message_id` is the client's id of the
+    """The content of a request. `earlier` are the messages before the question. `message_id` is the client's id of the
     question. `values` are those of an input with an empty list of messages: a task without a question."""
 
     question: str

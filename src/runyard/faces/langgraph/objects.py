@@ -1,4 +1,4 @@
-"""The messages, interrupts and events of LangGraph's API, as far as this face sends them. Pure."""
+"""The messages, interrupts and events of LangGraph's API that this face sends. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -146,12 +146,12 @@ def _review(wait: ClientWait) -> Shown:
     decisions = ["approve", "edit", "reject"] if wait.kind == "tool" else ["approve", "reject"]
     args = wait.input if isinstance(wait.input, dict) else {"input": wait.input}
     return {
-        "action_requests": [{"name": wait.name, "args": args, "description": _asked(wait)}],
+        "action_requests": [{"name": wait.name, "args": args, "description": _question_text(wait)}],
         "review_configs": [{"action_name": wait.name, "allowed_decisions": decisions}],
     }
 
 
-def _asked(wait: ClientWait) -> str:
+def _question_text(wait: ClientWait) -> str:
     if wait.kind == "confirmation" and isinstance(wait.input, Mapping):
         return str(wait.input.get("question", wait.name))
     if wait.kind == "unknown_outcome":

@@ -32,7 +32,7 @@ from runyard.faces.langgraph.follow import (
     earlier_messages,
     stream_headers,
 )
-from runyard.faces.langgraph.start import FACE, PATIENCE, Wanted, find_thread, shown_id, start
+from runyard.faces.langgraph.start import FACE, PATIENCE, ParsedRequest, find_thread, shown_id, start
 from runyard.faces.langgraph.threads import shown_parts, shown_run
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
@@ -119,7 +119,7 @@ async def create_batch(engine: EngineDep, owner: Owner, request: Request, body: 
     """Start runs, each in a new thread."""
     made: list[dict[str, Any]] = []
     for n, each in enumerate(body):
-        wanted = Wanted(owner, None, each, key and f"{key} {n}", lambda scope: check_scope(request, scope))
+        wanted = ParsedRequest(owner, None, each, key and f"{key} {n}", lambda scope: check_scope(request, scope))
         started = await start(engine, wanted)
         run = await engine.views.run(owner, started.run_id)
         made.append(await shown_run(engine, started.thread, run, started.part))
@@ -157,7 +157,7 @@ async def _to_cancel(engine: Engine, owner: str, body: wire.RunsToCancel) -> lis
 
 async def _started(request: Request) -> tuple[wire.NewRun, Started]:
     body = await read(request, wire.NewRun)
-    wanted = Wanted(
+    wanted = ParsedRequest(
         await owner_of(request),
         request.path_params.get("thread_id"),
         body,
@@ -299,7 +299,7 @@ def _modes(request: Request) -> tuple[str, ...]:
     found: list[Any] = []
     for given in request.query_params.getlist("stream_mode"):
         if not given.startswith("["):
-            found += [given] if given else []  # the client for Python sends an empty one for none
+            found += [given] if given else []  # the client for Python sends an empty value if it wants no mode
             continue
         try:
             found += msgspec.json.decode(given.encode(), type=list[str])

@@ -46,7 +46,7 @@ WHILE_RUNNING: dict[str | None, WhileRunning] = {
 }
 
 
-class Wanted(NamedTuple):
+class ParsedRequest(NamedTuple):
     """A request, read. `thread`: the client's id of the thread, or None for a run without one. `check_scope` raises an
     error if the caller's key lacks a scope."""
 
@@ -69,7 +69,7 @@ async def find_thread(engine: Engine, owner: str, given: str) -> Thread:
         raise NotFound(NO_THREAD) from None
 
 
-async def start(engine: Engine, wanted: Wanted) -> Started:
+async def start(engine: Engine, wanted: ParsedRequest) -> Started:
     """Start or continue a run, and return the part that the response shows."""
     wire.refuse_unsupported(wanted.body)
     if wanted.body.assistant_id not in engine.intake.agents:
@@ -82,7 +82,7 @@ async def start(engine: Engine, wanted: Wanted) -> Started:
     return await _ask(engine, wanted)
 
 
-async def _ask(engine: Engine, wanted: Wanted) -> Started:
+async def _ask(engine: Engine, wanted: ParsedRequest) -> Started:
     owner, body = wanted.owner, wanted.body
     thread, name = await _place(engine, wanted)
     replaced = None if thread is None else await _replaced(engine, thread, body.checkpoint_name)
@@ -210,7 +210,7 @@ def before(run: Run) -> str:
     return run.parent_id or run.thread_id or ""
 
 
-async def _place(engine: Engine, wanted: Wanted) -> tuple[Thread | None, str]:
+async def _place(engine: Engine, wanted: ParsedRequest) -> tuple[Thread | None, str]:
     """Return the thread of a request, or None if it must be created, and its name."""
     if wanted.thread is None:
         return None, new_id()
@@ -229,7 +229,7 @@ async def _open_waits(engine: Engine, owner: str, thread: Thread) -> list[Wait]:
     return [wait for run in waiting for wait in await engine.waits.open(owner, None, MOST_WAITS, run.id)]
 
 
-async def _resume(engine: Engine, wanted: Wanted, resume: Any) -> Started:
+async def _resume(engine: Engine, wanted: ParsedRequest, resume: Any) -> Started:
     """Record the answers, and return the part that follows the one that asked for them."""
     if wanted.thread is None:
         raise BadRequest("A run without a thread cannot be resumed. Use the routes of its thread.")

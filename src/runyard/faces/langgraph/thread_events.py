@@ -47,7 +47,7 @@ class OpenBlock(Struct):
 
 
 class ThreadState(Struct, kw_only=True):
-    """What the translation knows after an event. It is JSON, so a snapshot can hold it."""
+    """The state of the translation after an event. It is JSON, so a snapshot can hold it."""
 
     run: State
     count: int = 0  # events so far, in all channels

@@ -22,7 +22,7 @@ from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import AWAY_SECONDS, Pause
 from runyard.engine.log.stream import Follower as LogFollower
 from runyard.errors import NotFound, Unavailable
-from runyard.faces.langgraph.follow import Told, earlier_messages, has_begun
+from runyard.faces.langgraph.follow import ShownRun, earlier_messages, has_begun
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import before
 from runyard.faces.langgraph.state import State
@@ -52,8 +52,8 @@ async def seq_now(engine: Engine, run: Run) -> int:
     return seq_of(run, (await engine.views.fold(run, THREAD_TRANSLATION)).state.count)
 
 
-class Wanted(NamedTuple):
-    """What a stream shows. `since`: after which seq; None: of the newest runs."""
+class StreamRequest(NamedTuple):
+    """The events that a stream shows. `since`: those after this seq; None: those of the newest runs."""
 
     channels: Collection[str]
     is_root: bool = True
@@ -70,7 +70,7 @@ class RunEncoder:
     """Encodes the events of one run that the stream wants. `base` are the messages before those of the run, once they
     are needed."""
 
-    def __init__(self, run: Run, wanted: Wanted) -> None:
+    def __init__(self, run: Run, wanted: StreamRequest) -> None:
         self.run = run
         self.translation = ThreadTranslation(run.id)
         self.base: Sequence[Shown] | None = None if "values" in wanted.channels and wanted.is_root else []
@@ -106,13 +106,13 @@ class RunEncoder:
 class ThreadFollower:
     """A cursor over the runs of a thread, in the order of their queue."""
 
-    def __init__(self, engine: Engine, thread: Thread, wanted: Wanted) -> None:
+    def __init__(self, engine: Engine, thread: Thread, wanted: StreamRequest) -> None:
         self._engine = engine
         self._thread = thread
         self._wanted = wanted
         self._last = None if wanted.since is None else (wanted.since >> BITS) - 1  # the position of the last run
         self._runs: deque[Run] = deque()
-        self._known: dict[str, Told] = {}
+        self._known: dict[str, ShownRun] = {}
         self._encoder: RunEncoder | None = None
         self._log: LogFollower | None = None
         self._is_gone = False
@@ -219,5 +219,5 @@ class ThreadEventStream(LiveStream):
 
     ping = b": ping\n"
 
-    def __init__(self, context: Context, thread: Thread, wanted: Wanted) -> None:
+    def __init__(self, context: Context, thread: Thread, wanted: StreamRequest) -> None:
         super().__init__(lambda: ThreadFollower(context.engine, thread, wanted), bytes, context.heartbeat)

@@ -166,7 +166,7 @@ class Translation(Messages):
             case WaitAnswered(wait_id, outcome):
                 self._answered(wait_id, outcome, out)
             case _:
-                self._hand_out(out)
+                self._show_interrupts(out)
 
     def _answered(self, wait_id: str, outcome: str, out: list[Frame]) -> None:
         state = self.state
@@ -175,7 +175,7 @@ class Translation(Messages):
         if (other := state.others.pop(wait_id, None)) is not None:
             out.append(Frame("custom", "custom", {**other, "state": outcome}))
 
-    def _hand_out(self, out: list[Frame]) -> None:
+    def _show_interrupts(self, out: list[Frame]) -> None:
         """Show the interrupts, and end the part if there are some."""
         self._flush(out)
         if interrupts := self.interrupts():

@@ -55,7 +55,7 @@ class Answer:
         self._call = call
         self._load = load
         self._loaded: dict[str, bytes] = {}
-        self._asked: set[str] = set()
+        self._asked_waits: set[str] = set()
         self.is_over = False
 
     async def prepare(self, events: Sequence[Event]) -> None:
@@ -83,8 +83,8 @@ class Answer:
 
     def _questions(self, state: State) -> Iterator[Shown]:
         for wait_id, wait in state.open_waits.items():
-            if wait_id not in self._asked:
-                self._asked.add(wait_id)
+            if wait_id not in self._asked_waits:
+                self._asked_waits.add(wait_id)
                 yield objects.ask(wait_id, forms.elicitation(wait))
 
     def _response(self, found: Shown) -> Shown:

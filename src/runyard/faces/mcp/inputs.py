@@ -21,7 +21,7 @@ NAME_LENGTH = 200
 
 
 class Client(Struct, frozen=True):
-    """What is known of the client of a request. `session` is its session, `asks` whether it can show forms, `tasks`
+    """The client of a request. `session` is its session, `asks` whether it can show forms, `tasks`
     whether it knows tasks."""
 
     version: str

@@ -1,4 +1,4 @@
-"""The objects of MCP, as far as this face sends them. Pure."""
+"""The objects of MCP that this face sends. Pure."""
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version

@@ -84,7 +84,7 @@ NOT_A_MESSAGE = ProtocolError(wire.INVALID_REQUEST, "The body must be one reques
 
 
 def _status(error: ProtocolError, message: wire.Message, is_stateless: bool) -> int | None:
-    """Return 200 for an error that answers a request of a session: its clients read the body of 200 only.."""
+    """Return 200 for an error that answers a request of a session, because its clients read no other body."""
     is_answer = message.is_request and not is_stateless
     return 200 if is_answer and error.code in (wire.INVALID_PARAMS, wire.UNKNOWN_METHOD, wire.NO_RESOURCE) else None
 
@@ -148,7 +148,7 @@ def _stream(context: Context, caller: Caller, started: Started) -> Response:
 
 
 class CanceledIfCut(PartStream):
-    """The stream of a call that ends with its connection. A shutdown of this process is not the client's doing."""
+    """The stream of a call that is canceled if the client disconnects, but not if this process shuts down."""
 
     def __init__(self, context: Context, owner: str, run_id: str, encoder: Encoder) -> None:
         super().__init__(context, run_id, encoder, {"Runyard-Run-Id": run_id}, prepare=encoder.prepare)
@@ -164,7 +164,7 @@ async def _cancel_unless_stopping(context: Context, owner: str, run_id: str) -> 
 
 
 async def _until_end(request: Request, caller: Caller, started: Started) -> Response:
-    """Return the last message of a call as JSON. With a session, questions have no way to such a client."""
+    """Return the last message of a call as JSON. A client with a session gets no questions in this way."""
     is_stateless = caller.client.is_stateless
     call = replace(started.call, asks=started.call.asks and is_stateless)
     context = context_of(request)
@@ -208,7 +208,7 @@ async def resume(request: Request) -> Response:
 
 
 def _single(headers: Headers) -> dict[str, str]:
-    """Return the headers of MCP. One that is there twice becomes empty, so that it equals nothing."""
+    """Return the headers of MCP. A repeated header becomes empty, so that it matches no value."""
     found = {}
     for name in ROUTING:
         if values := headers.getlist(name):

@@ -1,4 +1,4 @@
-"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+"""The state of the translation of a log after an event. It is JSON, so a snapshot can hold it."""
 
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from runyard.domain.wait import ClientWait
 
 
 class State(Struct, kw_only=True):
-    """What the translation knows after an event. A part of a run ends where the run waits for a client, or ends."""
+    """The state of the translation after an event. A part of a run ends where the run waits for a client, or ends."""
 
     run_id: str
     part: int = 0

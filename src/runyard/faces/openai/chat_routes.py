@@ -7,7 +7,7 @@ from starlette.responses import Response
 from runyard.faces.openai import chat_translate, errors, inputs, wire
 from runyard.faces.openai.chat_translate import ChunkTranslation
 from runyard.faces.openai.follow import until_end
-from runyard.faces.openai.start import FACE, Started, Wanted, start
+from runyard.faces.openai.start import FACE, ParsedRequest, Started, start
 from runyard.web.auth import owner_of
 from runyard.web.body import read
 from runyard.web.context import context_of, engine_of
@@ -26,7 +26,7 @@ async def complete(request: Request) -> Response:
     """Ask an agent with a list of messages. The completion comes when it is complete, or as a stream."""
     owner, context = await owner_of(request), context_of(request)
     body = await read(request, wire.NewCompletion)
-    started = await start(context.engine, _wanted(owner, body), f"POST {ROUTE}", key_of(request), body.model_dump())
+    started = await start(context.engine, _parse(owner, body), f"POST {ROUTE}", key_of(request), body.model_dump())
     if not body.stream:
         return await _answer_at_end(request, started)
     with_usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -45,9 +45,9 @@ async def _answer_at_end(request: Request, started: Started) -> Response:
     return Json(chat_translate.completion(found, started.response_id), headers=started.headers)
 
 
-def _wanted(owner: str, body: wire.NewCompletion) -> Wanted:
+def _parse(owner: str, body: wire.NewCompletion) -> ParsedRequest:
     wire.refuse_unsupported(body)
-    return Wanted(
+    return ParsedRequest(
         owner,
         body.model,
         inputs.from_messages(body.messages),

@@ -80,7 +80,7 @@ class ChunkTranslation(PartEncoder):
         self._id = objects.response_id(run_id, part)
         self._with_usage = with_usage
         self._pieces: list[str] = []  # the text as the log has it
-        self._kept = 0  # pieces that a reset does not withdraw
+        self._kept_pieces = 0  # pieces that a reset does not withdraw
         self._ahead = ""  # text that was sent and is not in the log any more
         self._calls = 0
 
@@ -148,10 +148,10 @@ class ChunkTranslation(PartEncoder):
 
     def _keep_or_withdraw(self, event: Event) -> None:
         if event.type == "model.reset":
-            self._ahead = "".join(self._pieces[self._kept :]) + self._ahead
-            del self._pieces[self._kept :]
+            self._ahead = "".join(self._pieces[self._kept_pieces :]) + self._ahead
+            del self._pieces[self._kept_pieces :]
         elif event.type in PROGRESS:
-            self._kept = len(self._pieces)
+            self._kept_pieces = len(self._pieces)
 
     def _item(self, item: dict[str, Any]) -> list[dict[str, Any]]:
         if item["type"] != "function_call":

@@ -20,7 +20,7 @@ from runyard.faces.openai.follow import (
     find,
     until_end,
 )
-from runyard.faces.openai.start import FACE, Started, Wanted, conversation_thread, start
+from runyard.faces.openai.start import FACE, ParsedRequest, Started, conversation_thread, start
 from runyard.web.auth import Owner, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
@@ -51,7 +51,7 @@ async def create(request: Request) -> Response:
     """Ask an agent. The response comes when it is complete, as a stream (`stream`), or later (`background`)."""
     owner, context = await owner_of(request), context_of(request)
     body = await read(request, wire.NewResponse)
-    wanted = _wanted(owner, body)
+    wanted = _parse(owner, body)
     started = await start(context.engine, wanted, "POST /v1/responses", key_of(request), body.model_dump())
     if body.stream:
         return PartStream(context, started.run_id, EventEncoder(*started), started.headers)
@@ -65,13 +65,13 @@ async def create(request: Request) -> Response:
     return Json(found, headers=started.headers)
 
 
-def _wanted(owner: str, body: wire.NewResponse) -> Wanted:
+def _parse(owner: str, body: wire.NewResponse) -> ParsedRequest:
     wire.refuse_unsupported(body)
     given = body.conversation
     conversation = given.id if isinstance(given, wire.ConversationName) else given
     if conversation is not None and body.previous_response_id is not None:
         raise BadRequest("Send either `conversation` or `previous_response_id`, not both.")
-    return Wanted(
+    return ParsedRequest(
         owner,
         body.model,
         inputs.from_items(body.input),

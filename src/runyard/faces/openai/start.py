@@ -45,7 +45,7 @@ class Started(NamedTuple):
         return {"Runyard-Run-Id": self.run_id}
 
 
-class Wanted(NamedTuple):
+class ParsedRequest(NamedTuple):
     """A request, read."""
 
     owner: str
@@ -59,7 +59,7 @@ class Wanted(NamedTuple):
     echo: Mapping[str, Any] = {}
 
 
-async def start(engine: Engine, wanted: Wanted, route: str, key: str | None, request: object) -> Started:
+async def start(engine: Engine, wanted: ParsedRequest, route: str, key: str | None, request: object) -> Started:
     """Start a run for the question, or continue the run that waits for the results. `key` is the Idempotency-Key of the
     request `request` to the `route`."""
     if wanted.given.question is None:
@@ -87,7 +87,7 @@ async def start(engine: Engine, wanted: Wanted, route: str, key: str | None, req
     return Started(accepted.run_id, 1)
 
 
-async def _place(engine: Engine, wanted: Wanted) -> tuple[str | None, str | None]:
+async def _place(engine: Engine, wanted: ParsedRequest) -> tuple[str | None, str | None]:
     """Return the thread that the request continues, or None, and the agent that answers."""
     if wanted.conversation is not None:
         return await conversation_thread(engine, wanted.owner, wanted.conversation), wanted.model
@@ -103,7 +103,7 @@ async def _place(engine: Engine, wanted: Wanted) -> tuple[str | None, str | None
     return thread.id, wanted.model or run.agent
 
 
-async def _refuse_open_calls(engine: Engine, wanted: Wanted, run: Run) -> None:
+async def _refuse_open_calls(engine: Engine, wanted: ParsedRequest, run: Run) -> None:
     if not run.status.is_terminal and (waits := await _open_calls(engine, wanted.owner, run.id)):
         both = inputs.mixes_results_and_question(wanted.given)
         raise BadRequest(inputs.BOTH if both else MISSING.format(waits[0].id))
@@ -114,7 +114,7 @@ async def _open_calls(engine: Engine, owner: str, run_id: str) -> list[Wait]:
     return [wait for wait in waits if wait.kind == "client_tool"]
 
 
-async def _continue(engine: Engine, wanted: Wanted) -> Started:
+async def _continue(engine: Engine, wanted: ParsedRequest) -> Started:
     """Answer the calls that the results are for, and return the response that follows."""
     owner, results = wanted.owner, wanted.given.results
     waits = [await _call(engine, owner, call_id) for call_id in results]

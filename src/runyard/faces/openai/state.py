@@ -1,4 +1,4 @@
-"""What the translation of a log knows after an event. It is JSON, so a snapshot can hold it."""
+"""The state of the translation of a log after an event. It is JSON, so a snapshot can hold it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ class Handed(Struct):
 
 
 class State(LogState, kw_only=True):
-    """What the translation knows after an event. The text is that of all responses."""
+    """The state of the translation after an event. Snapshots hold it. The text is that of all responses."""
 
     ended: list[dict[str, Any]] = field(default_factory=list)  # the finished responses
     base: dict[str, Any] = field(default_factory=dict)  # the fields that every response of the run has
@@ -48,7 +48,7 @@ class State(LogState, kw_only=True):
     handed: dict[str, Handed] = field(default_factory=dict)  # calls of the client by wait id
     usage: Usage = Usage()
     reported: Usage = Usage()  # by earlier responses
-    spent_by: set[str] = field(default_factory=set)  # steps whose usage a message has told
+    spent_by: set[str] = field(default_factory=set)  # steps whose usage a message has reported
     sources: list[str] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
 

@@ -196,7 +196,7 @@ class Translation(LogTranslation[State, Shown]):
                     call.output = objects.answer_text(answer)
                 self._answered(wait_id, out)
             case RunWaiting():
-                self._hand_out(event, out)
+                self._show_client_calls(event, out)
             case _:
                 pass  # a wait for a child, a time or an event
 
@@ -225,7 +225,7 @@ class Translation(LogTranslation[State, Shown]):
         if self.state.waits.pop(wait_id, None) is not None:
             self._lifecycle("response.in_progress", out)
 
-    def _hand_out(self, event: Event, out: list[Shown]) -> None:
+    def _show_client_calls(self, event: Event, out: list[Shown]) -> None:
         """End the response if the run waits for calls that the client does not know yet."""
         state = self.state
         new = {key: call for key, call in state.handed.items() if call.part == 0 and call.output is None}

@@ -1,1 +1,1 @@
-"""The threads face : threads, messages, runs and their events."""
+"""The threads face: threads, messages, runs and their events."""

@@ -28,7 +28,7 @@ def _of_sqlite(path: Path) -> str | None:
             return None
         raise StartupError(f"{path} cannot be read ({error}).") from None
     except sqlite3.DatabaseError:
-        raise StartupError(f"{path} is not an SQLite database.") from None
+        raise StartupError(f"{path} is not an SQLite database; set RUNYARD_DATABASE_URL to another file.") from None
     return str(row[0]) if row else None
 
 

@@ -158,7 +158,9 @@ class PostgresStore(SqlStore):
                 "Check RUNYARD_DATABASE_URL and that the server runs."
             ) from None
         except (asyncpg.PostgresError, ValueError) as error:
-            raise StartupError(f"Postgres refused the connection ({type(error).__name__}).") from None
+            raise StartupError(
+                f"Postgres refused the connection ({type(error).__name__}); check RUNYARD_DATABASE_URL."
+            ) from None
         await migrations.bring_up_to_date(self._dsn, version)
         self._is_open = True
         try:

@@ -69,7 +69,7 @@ class LogOperations(Transactions):
         is_live, is_due = await self._read(pushes.due, run_ids)
         return (await self._write("other", pushes.claim, limit, lease_ms, run_ids) if is_due else []), is_live
 
-    settle_push = statement("other", pushes.settle)
+    settle_push = statement("other", pushes.settle_push)
 
 
 def _is_simple(part: Part) -> bool:

@@ -17,7 +17,7 @@ from runyard.stores.sqlite.files import DatabaseLock
 def backup(database: Path, copy: Path) -> int:
     """Write a copy of the database and return its size in bytes."""
     if not database.exists():
-        raise StartupError(f"There is no database at {database}.")
+        raise StartupError(f"There is no database at {database}; check RUNYARD_DATABASE_URL.")
     if copy.exists():
         raise StartupError(f"{copy} exists already. Choose another name.")
     part = copy.with_name(copy.name + ".part")
@@ -31,7 +31,7 @@ def backup(database: Path, copy: Path) -> int:
 def restore(copy: Path, database: Path, replace: bool) -> str:
     """Replace the database, which no process may have open, by a copy. Return the version of its schema."""
     if not copy.exists():
-        raise StartupError(f"There is no file {copy}.")
+        raise StartupError(f"There is no file {copy}; check the path.")
     version = _check(copy)
     database = database.resolve()
     make_folder(database.parent)
@@ -76,9 +76,9 @@ def _check(copy: Path) -> str:
         finally:
             connection.close()
     except (sqlite3.Error, TypeError):
-        raise StartupError(f"{copy} is not a Runyard database.") from None
+        raise StartupError(f"{copy} is not a Runyard database; name a file that `runyard backup` wrote.") from None
     if sound != "ok":
-        raise StartupError(f"{copy} is damaged.")
+        raise StartupError(f"{copy} is damaged; use another backup.")
     if version > migrations.HEAD:
         raise StartupError(
             f"{copy} has schema {version}, and this Runyard supports {migrations.HEAD}. Upgrade Runyard first."

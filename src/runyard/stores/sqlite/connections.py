@@ -98,7 +98,7 @@ class Writer:
             jobs = [job for job in group if job is not None]
             if jobs:
                 done = self._commit(jobs)
-                self._loop.call_soon_threadsafe(_settle, done)
+                self._loop.call_soon_threadsafe(_set_results, done)
 
     def _commit(self, jobs: Sequence[_Job]) -> list[Done]:
         try:
@@ -152,7 +152,7 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _settle(done: Sequence[Done]) -> None:
+def _set_results(done: Sequence[Done]) -> None:
     for future, result, error in done:
         if future.cancelled():
             continue

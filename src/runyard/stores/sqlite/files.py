@@ -26,7 +26,10 @@ def make_database(path: Path) -> None:
         make_folder(path.parent)
         make_file(path)
     except OSError as error:
-        raise StartupError(f"{path} cannot be opened for writing ({type(error).__name__}).") from None
+        raise StartupError(
+            f"{path} cannot be opened for writing ({type(error).__name__}); check the permissions of the file and"
+            " its folder."
+        ) from None
 
 
 class DatabaseLock:

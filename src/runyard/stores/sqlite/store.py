@@ -135,7 +135,9 @@ class SqliteStore(SqlStore):
             await migrations.bring_up_to_date(f"sqlite:///{self._path}", self._version())
         except sqlite3.DatabaseError:
             self._lock.close()
-            raise StartupError(f"{self._path} is not an SQLite database.") from None
+            raise StartupError(
+                f"{self._path} is not an SQLite database; set RUNYARD_DATABASE_URL to another file."
+            ) from None
         self._writer = Writer(connect(self._path, self._clock, read_only=False, synchronous=self._synchronous))
         self._readers = Readers(lambda: connect(self._path, self._clock, read_only=True))
         try:

@@ -70,7 +70,7 @@ test("a reset takes back what was written since the last result, and nothing els
   assert.equal(text(state), "kept ||again");
 });
 
-test("text that continues after a result is taken back only as far as it is new", () => {
+test("of text that continues after a result only the new part is taken back", () => {
   const state = folded(
     QUEUED,
     ["model.token", { text: "one " }],

@@ -1,5 +1,5 @@
 """Agents that Claude Agent SDK runs.
 
 `runner.py` starts a query, records its messages and makes its tool calls under the rules of `durable/`. `messages.py`
-reads the SDK's messages into our own types. The declaration is in `declared/claude.py`.
+reads the SDK's messages into our own types. The declaration is in `agents/declared/claude.py`.
 """

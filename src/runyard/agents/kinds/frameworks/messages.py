@@ -1,4 +1,4 @@
-"""What the runners of other frameworks share besides the run itself: what a model said, tools, history, errors."""
+"""Shared parts of the runners of other frameworks, besides the run itself: responses, tools, history, errors."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ class RequestedTool(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """What followers of a run see of a model's response."""
+    """The parts of a model's response that followers of a run see."""
 
     text: str
     calls: Sequence[RequestedTool] = ()

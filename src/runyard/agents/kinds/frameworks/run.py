@@ -206,12 +206,12 @@ class FrameworkRun:
         return Result(known.output, known.error)
 
     async def call(self, call: RequestedTool, tool: Tool[..., Any]) -> Result:
-        """Make a call under the rules of `tool_call.py` and return its result.
+        """Make a call under the rules of `agents/durable/tool_call.py` and return its result.
 
         Raises Rejected, or ToolFailed if the input that an approver edited does not fit."""
         found = self.recorded(call.call_id)
         if found is None:
-            known = self._begun(call.call_id)
+            known = self._started_call(call.call_id)
             found = await self._calls.make(tool, call.call_id, call.input, known, self.context)
             self._open.discard(call.call_id)
         return found
@@ -227,14 +227,14 @@ class FrameworkRun:
             return f"{PREFIX}{failure.message}"
         return result.output if result.error is None else result.output or UNKNOWN
 
-    def _begun(self, call_id: str) -> CallState | None:
+    def _started_call(self, call_id: str) -> CallState | None:
         """Return the record of a call. A start before its approval does not count: the tool asked for the approval."""
         known, asked = self._known.get(call_id), self._replay.wait(call_id, "tool")
         if known is None or asked is None or known.started_seq is None or known.started_seq > asked[1].requested_seq:
             return known
         return msgspec.structs.replace(known, started_seq=None)
 
-    def settle(self, results: Mapping[str, str]) -> None:
+    def end_invalid_calls(self, results: Mapping[str, str]) -> None:
         """End the calls that the framework did not make, with the text that the model gets for them: an unknown tool,
         invalid arguments. Followers expect an end of every call."""
         for call_id in sorted(self._open & set(results)):

@@ -1,4 +1,4 @@
-"""What nodes and chat models report while a graph runs, through LangChain's callbacks.
+"""Reports of nodes and chat models while a graph runs, through LangChain's callbacks.
 
 Callbacks arrive where they happen: the text of a model before the end of its node. A stream of LangGraph is a queue
 that its reader may read later. A callback from a thread is handed to the event loop of the run.
@@ -99,11 +99,11 @@ class GraphCallbacks(AsyncCallbackHandler):
         self._has_streamed.discard(run_id)
         await self._tell(self._listener.model_ended(known[0], str(run_id), message))
 
-    async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
+    async def _tell(self, report: Coroutine[Any, Any, None]) -> None:
         if asyncio.get_running_loop() is self._loop:
-            await telling
+            await report
         else:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(telling, self._loop))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(report, self._loop))
 
 
 def text_of(message: BaseMessage) -> tuple[str, str]:

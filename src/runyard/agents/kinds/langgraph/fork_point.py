@@ -1,7 +1,7 @@
-"""Where a run continues the copy that a fork made in the middle of another run of its graph.
+"""The point at which a run continues a copied log, after a fork in the middle of another run of its graph.
 
-The records of checkpoints in the copy are written to the log of the run, so it needs the copy no longer than any run
-needs its history. Calls of the copy are known, too: a call that had finished is not made again, and a `once` call that
+The records of checkpoints in the copy are written to the log of the run, which then no longer needs the copy. The
+run also knows the calls of the copy: a call that had finished is not made again, and a `once` call that
 had only started asks a person.
 """
 

@@ -1,7 +1,7 @@
 """One execution of a graph: from its last checkpoint to its answer, or to the next questions.
 
-The log has all of it: the graph's checkpoints and writes, its nodes as steps, the text of its models, the calls of
-Runyard's tools and the questions. LangGraph does not know of a crash: it finds its last checkpoint and continues.
+The log records everything: the graph's checkpoints and writes, its nodes as steps, the text of its models, the calls of
+Runyard's tools and the questions. After a crash LangGraph finds its last checkpoint and continues.
 A node that did not finish runs again from its start.
 """
 

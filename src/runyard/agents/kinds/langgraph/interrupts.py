@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.types import Interrupt
 
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.waits import Waits, Wanted
+from runyard.agents.durable.waits import WaitRequest, Waits
 from runyard.agents.json_values import plain
 from runyard.agents.kinds.langgraph.checkpointer import INTERRUPT, Written
 from runyard.base.json_schema import check_schema
@@ -34,7 +34,7 @@ class Interrupts:
         self._tasks: dict[str, str] = {}  # the task of each interrupt
         self._given: dict[str, int] = {}  # how many answers each task has
         self._delivered: set[str] = set()
-        self._asked: set[str] = set()
+        self._asked_keys: set[str] = set()
 
     def note(self, written: Written) -> list[Interrupt]:
         """Note the writes of a task. Return the interrupts among them."""
@@ -54,13 +54,13 @@ class Interrupts:
         """Ask the questions that were not asked yet."""
         for interrupt in interrupts:
             key = self._key(interrupt)
-            self._asked.add(key)
+            self._asked_keys.add(key)
             if not self._waits.is_asked(key, "question"):
-                self._waits.request(key, _wanted(interrupt))
+                self._waits.request(key, _wait_request(interrupt))
 
     def pending(self) -> list[str]:
         """Return the ids of the waits for questions that have no answer."""
-        found = [self._waits.pending_id(key, "question") for key in sorted(self._asked)]
+        found = [self._waits.pending_id(key, "question") for key in sorted(self._asked_keys)]
         return [wait_id for wait_id in found if wait_id is not None]
 
     def answers(self, interrupts: Sequence[Interrupt]) -> dict[str, Any]:
@@ -91,11 +91,11 @@ class Interrupts:
         return self._numbers.get(interrupt.id, 1)
 
 
-def _wanted(interrupt: Interrupt) -> Wanted:
+def _wait_request(interrupt: Interrupt) -> WaitRequest:
     value = interrupt.value
     schema = _schema(interrupt)
     text = value if isinstance(value, str) else _first_text(value)
-    return Wanted(
+    return WaitRequest(
         kind="question",
         name=NAME,
         prompt=clean(text or NO_PROMPT),

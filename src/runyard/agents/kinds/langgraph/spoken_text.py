@@ -20,12 +20,12 @@ class SpokenText:
         self._context = context
         self._before = kept
         self._unfinished = kept[max(finished, default=0) :] if has_unfinished else ""  # of nodes that will run again
-        self._is_first = len(self._unfinished) == len(kept)  # whether nothing stands before that
+        self._is_first = len(self._unfinished) == len(kept)  # whether no text comes before it
         self._speaker: str | None = None
         self._repeated = ""  # of the speaker's message: text that is in the log already
-        self._held: dict[str, list[str]] = {}
+        self._held_pieces: dict[str, list[str]] = {}
         self._ended: set[str] = set()
-        self._begun: set[str] = set()
+        self._started: set[str] = set()
 
     def all(self) -> str:
         """Return all text of the run."""
@@ -38,10 +38,10 @@ class SpokenText:
         if self._speaker is None:
             self._speaker = message
         if self._speaker != message:
-            self._held.setdefault(message, []).append(piece)
+            self._held_pieces.setdefault(message, []).append(piece)
             return
-        if message not in self._begun:
-            self._begun.add(message)
+        if message not in self._started:
+            self._started.add(message)
             if self._has_text_before():
                 piece = BETWEEN_MESSAGES + piece
         await self._show(piece)
@@ -54,9 +54,9 @@ class SpokenText:
         self._unfinished = self._repeated = ""
         self._context.flush_text()
         self._speaker = None
-        if self._held:
-            following = next(iter(self._held))
-            await self.say(following, "".join(self._held.pop(following)))
+        if self._held_pieces:
+            following = next(iter(self._held_pieces))
+            await self.say(following, "".join(self._held_pieces.pop(following)))
             if following in self._ended:
                 await self.end(following)
 

@@ -7,7 +7,7 @@ their results.
 
 After a crash the conversation is rebuilt from the log. Finished messages and calls are reused. The text of an
 unfinished message is withdrawn with `model.reset` and requested again. Calls that may have happened follow the rules of
-`tool_call.py`.
+`agents/durable/tool_call.py`.
 """
 
 from collections.abc import Sequence
@@ -84,13 +84,13 @@ class Loop:
                     await self._window.fit()
                 message = await self._ask_model()
             if (end := self._end(message)) is not None:
-                if end != "end_turn" or not (self._is_corrected(message) or await self._goes_on()):
+                if end != "end_turn" or not (self._is_corrected(message) or await self._has_to_continue()):
                     return self._answer(end, message)
                 message = None
                 continue
             requested = requested_calls(message, self._tools)
             await self._make_calls(requested)
-            if all(call.ends_turn for call in requested) and not await self._goes_on():
+            if all(call.ends_turn for call in requested) and not await self._has_to_continue():
                 return self._answer("end_turn", message)
             if not any(call.is_valid for call in requested) and self._turns >= self._settings.max_turns:
                 return self._answer("invalid_tool_call")
@@ -121,8 +121,8 @@ class Loop:
         self._window.add(taken)
         self._took += len(taken)
 
-    async def _goes_on(self) -> bool:
-        """Take messages that came before the model had answered. Return whether it has to answer them too."""
+    async def _has_to_continue(self) -> bool:
+        """Take messages that came while the model answered. Return whether it has to answer them too."""
         if self._retaken:
             return True
         if not self._execution.has_new_messages:
@@ -131,7 +131,7 @@ class Loop:
             if self._limit() is not None:
                 return False
         except ContextTooLong:
-            return False  # they start the next run, which may leave out older messages
+            return False  # the messages start the next run, which may leave out older ones
         before = self._took
         await self._take_messages()
         return self._took > before

@@ -1,7 +1,7 @@
 """Run a model agent: the loop over the model that the agent names.
 
-The loop runs in its own task, so that it can be stopped while it only waits for people (`parking.py`). When the runner
-returns or raises, no tool call and no request to a provider is running.
+The loop runs in its own task, so that it can be stopped while it only waits for people
+(`agents/durable/parking.py`). When the runner returns or raises, no tool call and no request to a provider is running.
 """
 
 from collections.abc import Callable

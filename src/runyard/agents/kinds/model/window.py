@@ -24,8 +24,8 @@ from runyard.errors import ContextTooLong
 MOST_TOKENS = 100_000  # of the earlier runs, if the agent sets no limit
 
 
-class Past(Protocol):
-    """What a window reads of a run: an execution, or a run that has ended."""
+class RunHistory(Protocol):
+    """The parts of a run that a window reads: of an execution, or of a run that has ended."""
 
     @property
     def message(self) -> Message | None: ...
@@ -39,7 +39,7 @@ class Past(Protocol):
 
 
 class Folds(Protocol):
-    """What makes summaries: a `Summarizer`."""
+    """Makes summaries: a `Summarizer`."""
 
     async def fold(
         self, summary: str | None, messages: Sequence[dict[str, Any]], most: int, *, back: int, covers: int = 0
@@ -49,7 +49,7 @@ class Folds(Protocol):
 class Window:
     """The conversation of one run, as the model gets it in `messages`."""
 
-    def __init__(self, agent: Agent, model_settings: ModelSettings, execution: Past, summarizer: Folds) -> None:
+    def __init__(self, agent: Agent, model_settings: ModelSettings, execution: RunHistory, summarizer: Folds) -> None:
         self._settings = model_settings
         self._execution = execution
         self._summarizer = summarizer
@@ -154,14 +154,14 @@ class Window:
         used = estimate_tokens([*before, *(message for run in runs for message in run.messages)])
         is_over = len(runs) > self._settings.history or any(run.is_over for run in runs)
         if self._room > 0 and (is_over or used > self._room):
-            kept = self._kept(runs)
+            kept = self._count_unfolded(runs)
             folded = [message for run in reversed(runs[kept:]) for message in run.messages]
             if folded:
                 self._summary = await self._summarizer.fold(memory.summary, folded, self._most, back=runs[kept].back)
             runs = runs[:kept]
         self._earlier = [message for run in reversed(runs) for message in run.messages]
 
-    def _kept(self, runs: Sequence[EarlierRun]) -> int:
+    def _count_unfolded(self, runs: Sequence[EarlierRun]) -> int:
         """Return how many of the newest runs stay as they are: half of what there is room for."""
         room = self._room - summary_tokens(self._most)
         kept, used = 0, 0

@@ -51,7 +51,7 @@ class RecordedModel(Model):
         asked = (system_instructions, input, model_settings, tools, output_schema, handoffs, tracing)
         if current_recorded_call.get() is not None:
             return await self._model.get_response(*asked, **more)  # of an agent that a recorded call runs
-        self._run.settle(translate.results_in(input))
+        self._run.end_invalid_calls(translate.results_in(input))
         names = frozenset(handoff.tool_name for handoff in handoffs)
         stored = await self._run.turn(
             str(getattr(self._model, "model", type(self._model).__name__)),

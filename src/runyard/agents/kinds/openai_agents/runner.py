@@ -74,7 +74,7 @@ async def _start(agent: Agent, wrapped: Wrapped, execution: Execution, run: Fram
             start, given, context=context, max_turns=wrapped.limits, hooks=RecordedHandoffs(run), run_config=config
         )
         if not result.interruptions:
-            run.settle(results_in(result.to_input_list()))
+            run.end_invalid_calls(results_in(result.to_input_list()))
             return result
         given = result.to_state()
         await asyncio.gather(*[decide(run, given, item) for item in result.interruptions])

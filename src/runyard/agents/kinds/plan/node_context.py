@@ -22,7 +22,7 @@ _MARK = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 
 
 class NodeContext(CurrentRun):
-    """What the function of a node gets. Runners make one for each node.
+    """The context that the function of a node gets. Runners make one for each node.
 
     `node` is the node's name, and `results` holds what the earlier nodes returned, by name.
 

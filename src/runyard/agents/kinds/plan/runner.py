@@ -56,22 +56,22 @@ def _answer(result: Any, execution: Execution) -> Output:
     return Output(text)
 
 
-async def _begin(agent: Agent, node: Node, begun: StepState | None, execution: Execution) -> None:
+async def _begin(agent: Agent, node: Node, started: StepState | None, execution: Execution) -> None:
     """Emit the start of the node. A `once` node that had started needs a person's approval first."""
     once = node.effects == "once"
-    if begun is not None and once:
-        _repetition(agent, node, begun, execution)
-    if begun is None or once:
+    if started is not None and once:
+        _repetition(agent, node, started, execution)
+    if started is None or once:
         execution.emit(StepStarted(node.name, node.name))
     if once:
         await execution.commit_to_act()
 
 
-def _repetition(agent: Agent, node: Node, begun: StepState, execution: Execution) -> None:
+def _repetition(agent: Agent, node: Node, started: StepState, execution: Execution) -> None:
     """Return if a person allowed the repetition. Otherwise park the run, or raise UnknownOutcome."""
     if agent.on_unknown == "fail":
         raise UnknownOutcome
-    found = Replay(execution.state).wait(node.name, "unknown_outcome", begun.started_seq or 0)
+    found = Replay(execution.state).wait(node.name, "unknown_outcome", started.started_seq or 0)
     if found is None:
         asked = {"node": node.name}
         approval = Wait(

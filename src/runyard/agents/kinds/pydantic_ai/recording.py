@@ -120,7 +120,7 @@ class RecordedModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        self._run.settle(translate.results_in(messages))
+        self._run.end_invalid_calls(translate.results_in(messages))
         output_tools = frozenset(tool.name for tool in model_request_parameters.output_tools)
         stored = await self._run.turn(
             self.wrapped.model_name,

@@ -56,7 +56,7 @@ async def _start(agent: Agent, wrapped: Wrapped, execution: Execution, run: Fram
         capabilities=[*([ReinjectSystemPrompt()] if history else []), Recording(run, tools, wrapped.effects)],
         infer_name=False,
     )
-    run.settle(results_in(result.new_messages()))
+    run.end_invalid_calls(results_in(result.new_messages()))
     return result
 
 

@@ -1,8 +1,8 @@
 """Run a python agent: call its function with a context and turn the return value into an output.
 
-The function runs in its own task, so that it can be stopped while it only waits for a person (`parking.py`). When the
-runner returns or raises, no task of the agent is running. Text that an earlier attempt left unfinished is withdrawn
-with `model.reset`, because the function writes it again.
+The function runs in its own task, so that it can be stopped while it only waits for a person
+(`agents/durable/parking.py`). When the runner returns or raises, no task of the agent is running. Text that an earlier
+attempt left unfinished is withdrawn with `model.reset`, because the function writes it again.
 
 Not its job: the time limit and `on_code_change`. The engine enforces them for every kind.
 """

@@ -1,5 +1,5 @@
 """Remote agents: services that implement the HTTP agent contract.
 
 `runner.py` runs one as a python agent that makes one recorded call. The declaration and the call itself are in
-`declared/remote.py`, the HTTP client in `runyard/contract/`.
+`agents/declared/remote.py`, the HTTP client in `runyard/contract/`.
 """

@@ -1,6 +1,7 @@
-"""Run a remote agent: one recorded call under the rules of every tool (`tool_call.py`). Its answer is the output.
+"""Run a remote agent: one recorded call under the rules of every tool. Its answer is the output.
 
-After a crash a finished call is not made again. A call that had started follows the agent's `effects` and `on_unknown`.
+`agents/durable/tool_call.py` has these rules. After a crash a finished call is not made again. A call that had started
+follows the agent's `effects` and `on_unknown`.
 """
 
 from copy import copy

@@ -1,4 +1,5 @@
-"""`read_file` and `write_file`: text files in the thread's workspace (`workspace.py`). Both always need approval."""
+"""`read_file` and `write_file`: text files in the thread's workspace (`agents/tools/workspace.py`). Both always need
+approval."""
 
 from runyard.agents.tools.builtins.guarded import guarded
 from runyard.agents.tools.workspace import Workspace

@@ -9,7 +9,7 @@ from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.run import Run, thread_lane
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.errors import Conflict, NotFound, RunActive, TooMany
-from runyard.store import Excerpt, IdempotencyKey, Removal
+from runyard.store import IdempotencyKey, LogCopy, Removal
 from runyard.stores.memory.conversations.channels import Conversations
 from runyard.stores.memory.rows import page
 from runyard.stores.memory.runs.runs import Runs
@@ -61,7 +61,7 @@ class Threads(Runs, Conversations):
         return found if found is not None and (found.owner, found.kind) == (owner, "chat") else None
 
     async def fork_thread(
-        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+        self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, log_copy: LogCopy | None = None
     ) -> Thread:
         made = self._keys.recall(key)
         if made is not None:
@@ -69,20 +69,20 @@ class Threads(Runs, Conversations):
         run = await self.get_run(thread.owner, run_id)
         if run.thread_id is None:
             raise NotFound
-        if excerpt is not None:
-            self._copy(excerpt)
+        if log_copy is not None:
+            self._copy(log_copy)
         elif not run.status.is_terminal:
             raise RunActive
-        head = run_id if excerpt is None else excerpt.run.id
+        head = run_id if log_copy is None else log_copy.run.id
         return await self.create_thread(replace(thread, head_run_id=head, forked_from=run.thread_id), key)
 
-    def _copy(self, excerpt: Excerpt) -> None:
-        run = excerpt.run
-        if excerpt.message is not None:
-            self._messages[excerpt.message.id] = excerpt.message
+    def _copy(self, log_copy: LogCopy) -> None:
+        run = log_copy.run
+        if log_copy.message is not None:
+            self._messages[log_copy.message.id] = log_copy.message
         pos = self._lanes.setdefault(run.lane_key, Lane()).reserve()
         self._outbox.open(run.id)
-        self._write(replace(run, pos=pos, last_seq=0), excerpt.drafts)
+        self._write(replace(run, pos=pos, last_seq=0), log_copy.drafts)
 
     async def list_threads(self, owner: str, before: str | None, limit: int) -> Sequence[Thread]:
         mine = (thread for thread in self._threads.values() if thread.owner == owner and thread.kind == "chat")

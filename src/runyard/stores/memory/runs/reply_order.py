@@ -11,14 +11,14 @@ class ReplyOrder(Runs):
         if not run.in_mailbox:
             return
         never = run.held and run.id not in self._due
-        for each in [each for each in self._held() if each.after_run == run.id and each.id not in self._due]:
+        for each in [each for each in self._held_runs() if each.after_run == run.id and each.id not in self._due]:
             if never:
                 self._change(each, after_run=run.after_run)
             else:
                 self._due[each.id] = self._now() + self._pauses[each.id]
 
     async def release_held_runs(self, limit: int) -> tuple[int, int | None]:
-        waiting = sorted((self._due[run.id], run.id) for run in self._held() if run.id in self._due)
+        waiting = sorted((self._due[run.id], run.id) for run in self._held_runs() if run.id in self._due)
         due = [run_id for at, run_id in waiting if at <= self._now()][:limit]
         for run_id in due:
             run = self._change(self._runs[run_id], held=False)
@@ -27,7 +27,7 @@ class ReplyOrder(Runs):
         return len(due), min(left, default=None)
 
     async def recover_held_runs(self) -> None:
-        for run in self._held():
+        for run in self._held_runs():
             before = self._runs.get(run.after_run or "")
             if run.id not in self._due and (before is None or before.status not in (Status.QUEUED, Status.RUNNING)):
                 self._due[run.id] = self._now()

@@ -120,11 +120,11 @@ class Runs(Rows):
     def _trigger(self, run: Run) -> Message | None:
         return self._messages.get(run.trigger_message_id) if run.trigger_message_id is not None else None
 
-    def _held(self) -> list[Run]:
+    def _held_runs(self) -> list[Run]:
         return [run for run in self._runs.values() if run.held and run.status is Status.QUEUED]
 
     def _is_waited_for(self, run: Run) -> bool:
-        return any(each.after_run == run.id for each in self._held())
+        return any(each.after_run == run.id for each in self._held_runs())
 
     def _drop(self, run: Run) -> None:
         """Delete a run with everything that refers to its id."""

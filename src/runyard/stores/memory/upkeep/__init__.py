@@ -1,1 +1,1 @@
-"""What operators and background tasks need: retention, an overview, keys, rate limits."""
+"""Operations for operators and background tasks: retention, an overview, keys, rate limits."""

@@ -38,8 +38,8 @@ async def post_message(tx: Tx, new: NewMessage) -> PostedMessage:
     woken = recipients(said.party, await _audience(tx, here, parent), new.depth)
     write, started = await _wake(tx, new, here.thread.owner, woken)
     values = (*_rows.message_values(said), said.sender, said.parent_id, new.cause)
-    told = ("message_created", said.thread_id, said.id, said.run_id, said.sender, said.role, None)
-    await write.commit(tx, (tx.q.insert_channel_message, [values]), (tx.q.insert_feed, [told]))
+    entry = ("message_created", said.thread_id, said.id, said.run_id, said.sender, said.role, None)
+    await write.commit(tx, (tx.q.insert_channel_message, [values]), (tx.q.insert_feed, [entry]))
     return PostedMessage(said, here.thread, started)
 
 
@@ -150,8 +150,8 @@ async def react(tx: Tx, caller: str, reaction: Reaction) -> bool:
     values = (reaction.message_id, reaction.sender, reaction.role, reaction.emoji, reaction.created_at)
     if not await tx.rows(tx.q.insert_reaction, *values):
         return False
-    told = ("reaction_added", message.thread_id, message.id, None, reaction.sender, reaction.role, reaction.emoji)
-    await tx.many(tx.q.insert_feed, [told])
+    entry = ("reaction_added", message.thread_id, message.id, None, reaction.sender, reaction.role, reaction.emoji)
+    await tx.many(tx.q.insert_feed, [entry])
     return True
 
 

@@ -10,7 +10,7 @@ from runyard.domain.runs.publication import is_dated
 from runyard.domain.runs.run import thread_lane
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.errors import Conflict, NotFound, RunActive, TooMany
-from runyard.store import Excerpt, IdempotencyKey
+from runyard.store import IdempotencyKey, LogCopy
 from runyard.stores import rows as _rows
 from runyard.stores.transactions.queue import keys
 from runyard.stores.transactions.runs import runs
@@ -43,7 +43,7 @@ async def change(tx: Tx, owner: str, thread_id: str, metadata: str) -> Thread:
 
 
 async def fork(
-    tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None = None, excerpt: Excerpt | None = None
+    tx: Tx, thread: Thread, run_id: str, key: IdempotencyKey | None = None, log_copy: LogCopy | None = None
 ) -> Thread:
     """Fork a thread under the lock of the original thread's lane, so that this cannot be deleted concurrently."""
     known = await keys.take(tx, key, thread.id)
@@ -54,18 +54,18 @@ async def fork(
         raise NotFound("That run belongs to no thread and cannot be forked.")
     await tx.rows(tx.q.lock_lanes, [thread_lane(run.thread_id)])
     run = await runs.get(tx, thread.owner, run_id)
-    if excerpt is not None:
-        await _copy(tx, excerpt)
+    if log_copy is not None:
+        await _copy(tx, log_copy)
     elif not run.status.is_terminal:
         raise RunActive("A thread is forked where a run has ended; cancel it, wait, or say `at_seq`.")
-    made = replace(thread, head_run_id=run_id if excerpt is None else excerpt.run.id, forked_from=run.thread_id)
+    made = replace(thread, head_run_id=run_id if log_copy is None else log_copy.run.id, forked_from=run.thread_id)
     await tx.rows(tx.q.fork_thread, *_rows.thread_values(made), made.head_run_id, made.forked_from)
     return made
 
 
-async def _copy(tx: Tx, excerpt: Excerpt) -> None:
-    """Insert the run of an excerpt. It gets a position in its lane but is never queued."""
-    run, said = excerpt.run, excerpt.message
+async def _copy(tx: Tx, log_copy: LogCopy) -> None:
+    """Insert the run of a log copy. It gets a position in its lane but is never queued."""
+    run, said = log_copy.run, log_copy.message
     [lane] = await tx.many(tx.q.open_lanes, [(run.lane_key, 1, 0)])
     run = replace(run, pos=_rows.lane(lane).next_pos - 1)
     await tx.together(
@@ -73,8 +73,8 @@ async def _copy(tx: Tx, excerpt: Excerpt) -> None:
         (tx.q.init_outbox, [(run.id, is_dated(run))]),
         (tx.q.insert_messages, [] if said is None else [_rows.message_values(said)]),
     )
-    for first in range(0, len(excerpt.drafts), COPIED_AT_ONCE):
-        drafts = excerpt.drafts[first : first + COPIED_AT_ONCE]
+    for first in range(0, len(log_copy.drafts), COPIED_AT_ONCE):
+        drafts = log_copy.drafts[first : first + COPIED_AT_ONCE]
         await tx.many(tx.q.write_events, _rows.event_values(run.id, run.fence, first + 1, drafts))
     await tx.many(tx.q.save_runs, [_rows.run_values(run)])
 

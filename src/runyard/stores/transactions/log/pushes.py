@@ -41,7 +41,7 @@ async def claim(tx: Tx, limit: int, lease_ms: int, run_ids: Sequence[str] | None
     return [_rows.push(row) for row in rows]
 
 
-async def settle(tx: Tx, push: Push, wait_ms: int | None) -> Push | None:
+async def settle_push(tx: Tx, push: Push, wait_ms: int | None) -> Push | None:
     values = push.run_id, push.id, push.due_at, push.seq, push.failures, wait_ms
     for row in await tx.rows(tx.q.settle_push, *values):
         return _rows.push(row)

@@ -76,7 +76,7 @@ async def _take(
     now: int = locked[0]["now"]
     lanes = {row["key"]: _rows.lane(row) for row in locked}
     claims: list[Claim] = []
-    begun: list[Run] = []
+    started: list[Run] = []
     for row in await tx.rows(tx.q.lane_heads, list(lanes)):
         run = _rows.run(row)
         lane = lanes[run.lane_key]
@@ -89,12 +89,12 @@ async def _take(
         lanes[lane.key] = lane.claimed(mine)
         claims.append(_rows.claim(row, mine))
         if run.started_at is None:
-            begun.append(mine)
+            started.append(mine)
     await tx.together(
         (tx.q.save_lanes, [_rows.lane_values(lane) for lane in lanes.values()]),
         (tx.q.save_runs, [_rows.run_values(claim.run) for claim in claims]),
         (tx.q.reopen_outbox, [(claim.run.id,) for claim in claims]),
-        (tx.q.insert_feed, feed_rows.at_work(begun)),
+        (tx.q.insert_feed, feed_rows.at_work(started)),
     )
     order = list(lanes)
     return sorted(claims, key=lambda claim: order.index(claim.run.lane_key))

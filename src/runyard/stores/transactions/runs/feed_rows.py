@@ -1,4 +1,4 @@
-"""The rows of the feed that tell of runs. A transaction that starts or ends a run writes them."""
+"""The feed rows of runs. A transaction that starts or ends a run writes them."""
 
 from collections.abc import Iterable
 from typing import Any

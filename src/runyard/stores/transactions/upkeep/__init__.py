@@ -1,1 +1,1 @@
-"""What operators and background tasks need: retention, maintenance, keys, rate limits."""
+"""Transactions for operators and background tasks: retention, maintenance, keys, rate limits."""
