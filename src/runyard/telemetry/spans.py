@@ -1,8 +1,9 @@
 """Spans, counters and decisions of agents at work: ids, names, counts, durations and codes, never content.
 
-A span without a parent is a root. A span that starts inside another (`inside`) is its child, also in tasks that start
-there. The trace of a run has the run's id, so a run that another process continues stays in the same trace. A run that
-a caller's trace caused belongs to that trace (`join`). `traceparent` passes a span on to a called service.
+A span without a parent is a root. A span that starts while another is current (`inside`) is its child, also in tasks
+that start there. The trace of a run has the run's id, so a run that another process continues stays in the same trace.
+If a caller sends the header `traceparent`, the run belongs to the caller's trace (`join`). `Span.traceparent` is the
+header for a called service. ADR 56 says why these are not the spans of OpenTelemetry's SDK.
 
 `app/factories.py` chooses the exporter: Sentry (`sentry.py`), OTLP (`otlp.py`), both, or a `Recorder` that keeps the
 last spans in memory.
@@ -25,8 +26,10 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})(
 
 
 class Span:
-    """`trace` is an id of Runyard or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
-    code. `caller` is the remote span above a root."""
+    """One timed operation.
+
+    `trace` is an id of Runyard or 32 hex digits. `began` and `ended` are seconds since 1970. `outcome` is `ok` or a
+    code. `caller` is the id of the remote span above a root."""
 
     def __init__(
         self, name: str, trace: str, parent: "Span | None", began: float, attributes: dict[str, Attribute]
@@ -41,7 +44,7 @@ class Span:
         self.outcome = "ok"
         self.attributes = attributes
         self.root: Span = self if parent is None else parent.root
-        self.below: list[Span] = []  # of a root: all that is in it, parents first
+        self.below: list[Span] = []  # of a root: all its descendants, parents first
         if parent is not None:
             self.root.below.append(self)
 
@@ -58,41 +61,45 @@ class Span:
 
     @property
     def tree(self) -> "Sequence[Span]":
-        """Of a root: itself and all below it, parents first."""
+        """Return a root and all its descendants, parents first."""
         return [self, *self.below]
 
     @property
     def traceparent(self) -> str:
-        """The header of W3C Trace Context for a call that is made in this span."""
+        """Return the header of W3C Trace Context for a call that is made in this span."""
         return f"00-{self.trace_id}-{self.id}-01"
 
     def join(self, traceparent: str | None) -> None:
-        """Join the caller's trace, before a span is started."""
+        """Join the caller's trace. Call it before the first child starts; an invalid header is ignored."""
         found = None if traceparent is None else _TRACEPARENT.fullmatch(traceparent)
         if found is not None:
             self.trace, self.caller = found[1], found[2]
 
 
 def is_traceparent(header: str) -> bool:
-    """Whether it says what W3C Trace Context wants it to say, and nothing more."""
+    """Return whether a header is a valid `traceparent` of W3C Trace Context."""
     return _TRACEPARENT.fullmatch(header) is not None
 
 
 class Exporter(Protocol):
-    def ended(self, span: Span) -> None:
-        """Everything below it has ended before. Never blocks; what it raises is counted and goes no further."""
+    """Sends spans, counters and decisions to a backend. No method blocks; the tracer counts exceptions and drops
+    them."""
 
-    def count(self, name: str, attributes: dict[str, Attribute]) -> None: ...
+    def ended(self, span: Span) -> None:
+        """Take a span that has ended. All its descendants have ended before."""
+
+    def count(self, name: str, attributes: dict[str, Attribute]) -> None:
+        """Add 1 to a counter."""
 
     def log(self, name: str, attributes: dict[str, Attribute], span: Span | None) -> None:
-        """A line; it belongs to the trace of this span, if there is one."""
+        """Take a log line. It belongs to the trace of `span`, if there is one."""
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send the spans, counts and lines that are not sent yet."""
 
 
 class Recorder:
-    """Keeps the last spans in memory: for tests and without an exporter."""
+    """An exporter that keeps the last spans and lines in memory. For tests, and if no exporter is set."""
 
     def __init__(self) -> None:
         self.spans: deque[Span] = deque(maxlen=KEPT)
@@ -116,7 +123,7 @@ class Recorder:
 
 
 class Several:
-    """All of these."""
+    """Pass every call to several exporters."""
 
     def __init__(self, exporters: Sequence[Exporter]) -> None:
         self._exporters = exporters
@@ -142,7 +149,7 @@ _current: ContextVar[Span | None] = ContextVar("runyard_span", default=None)
 
 
 class _Inside:
-    """Makes a span the current one. Not a generator: every run has one."""
+    """Makes a span the current one for a block. A class, because a generator costs more and every run uses it."""
 
     __slots__ = ("_before", "_span")
 
@@ -157,23 +164,26 @@ class _Inside:
 
 
 class Tracer:
+    """Makes spans and passes them to an exporter when they end."""
+
     def __init__(self, exporter: Exporter, now: Callable[[], float] = time.time) -> None:
         self.exporter = exporter
         self._now = now
 
     def root(self, name: str, trace: str, began: float | None = None, **attributes: Attribute) -> Span:
+        """Start a root. It does not become the current span."""
         return Span(name, trace, None, began or self._now(), attributes)
 
     def begin(self, name: str, trace: str, **attributes: Attribute) -> Span:
-        """A child of what is under way here, or a root."""
+        """Start a child of the current span, or a root if there is none."""
         return Span(name, trace, _current.get(), self._now(), attributes)
 
     def child(self, parent: Span, name: str, ago: float = 0.0, **attributes: Attribute) -> Span:
-        """`ago`: how many seconds ago it began."""
+        """Start a child of `parent`. `ago`: how many seconds ago it began."""
         return Span(name, parent.trace, parent, self._now() - ago, attributes)
 
     def end(self, span: Span, outcome: str = "ok") -> None:
-        """What is still open below it ends with it."""
+        """End a span and its open descendants. Ending it again has no effect."""
         now = self._now()
         if span.ended is not None:
             return
@@ -183,12 +193,12 @@ class Tracer:
             safely(self.exporter.ended, each)
 
     def inside(self, span: Span) -> "_Inside":
-        """Spans that begin in this block are children of this span."""
+        """Make a span the current one for a `with` block: spans that begin there are its children."""
         return _Inside(span)
 
     @contextmanager
     def span(self, name: str, trace: str, **attributes: Attribute) -> Iterator[Span]:
-        """From here to the end of the block."""
+        """Start a span that ends with the `with` block. It does not become the current span."""
         made = self.begin(name, trace, **attributes)
         try:
             yield made
@@ -197,17 +207,18 @@ class Tracer:
             raise
         self.end(made)
 
-    def past(
+    def ended_root(
         self, name: str, trace: str, began: float, ended: float, outcome: str = "ok", **attributes: Attribute
     ) -> None:
-        """A root that is over already."""
+        """Export a root that has ended already."""
         made = Span(name, trace, None, began, attributes)
         made.ended, made.outcome = ended, outcome
         safely(self.exporter.ended, made)
 
     def count(self, name: str, **attributes: Attribute) -> None:
+        """Add 1 to a counter."""
         safely(self.exporter.count, name, attributes)
 
     def log(self, name: str, span: Span | None = None, **attributes: Attribute) -> None:
-        """A line in the trace of this span, or of what is under way here."""
+        """Log a line in the trace of this span, or of the current one."""
         safely(self.exporter.log, name, attributes, span or _current.get())
