@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 import typing
 from collections.abc import Iterator
 
@@ -24,6 +25,10 @@ import asyncio
 import runyard
 from runyard.testing import Decision, MemoryStore, run_agent, run_agent_sync
 ```
+
+Examples with `await` outside a function can be typed into `python -m asyncio`. The methods of `Client` have a `client`
+of a server. The ids in them are those of objects on it: in the thread `thread_id`, the run `run_id` of the agent
+`greeter` answered "Ada" with "Hello Ada".
 """
 _ERRORS = """## Errors
 
@@ -80,9 +85,9 @@ def _error(kind: type[RunyardError]) -> str:
 
 
 def _entry(of: Public) -> str:
-    lines = [f"### `{of.label}`\n", *_signature(of), *_body(documentation(of))]
+    lines = [f"### `{of.label}`\n", *_signature(of), *body(documentation(of))]
     for member in members(of):
-        lines += [f"#### `{member.label}`\n", *_signature(member), *_body(documentation(member))]
+        lines += [f"#### `{member.label}`\n", *_signature(member), *body(documentation(member))]
     return "\n".join(lines)
 
 
@@ -134,7 +139,7 @@ def _shorter(text: str) -> str:
     return text
 
 
-def _body(text: str) -> Iterator[str]:
+def body(text: str) -> Iterator[str]:
     """A docstring as Markdown: arguments and errors as lists, the example as code."""
     section = ""
     lines: list[str] = []
@@ -143,7 +148,7 @@ def _body(text: str) -> Iterator[str]:
         if not heading:
             lines.append(line)
             continue
-        yield from _part(section, inspect.cleandoc("\n".join(lines)))
+        yield from _part(section, textwrap.dedent("\n".join(lines)).strip())
         section, lines = line.rstrip(":"), []
 
 

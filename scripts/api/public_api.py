@@ -16,7 +16,15 @@ MODULES: dict[str, ModuleType] = {"runyard": runyard, "runyard.testing": runyard
 _NOT_DESCRIBED = {"__version__", "errors"}
 # Fields that settings.md describes one by one, and a store whose operations `runyard.store` describes.
 _WITHOUT_MEMBERS = {"Settings", "MemoryStore"}
-_FOR_RUNNERS = {"App.plans", "Context.settle", "Node.digest", "Timeouts.within", "Tool.by_name", "Tool.run"}
+_FOR_RUNNERS = {
+    "App.plans",
+    "Context.flush_text",
+    "Message.party",
+    "Node.digest",
+    "Timeouts.within",
+    "Tool.by_name",
+    "Tool.run",
+}
 
 
 class Public(NamedTuple):

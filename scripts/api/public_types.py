@@ -25,6 +25,7 @@ ANY = {
     "Context.request_approval": "the details of a question are JSON",
     "Context.wait_for": "the data of an event is JSON",
     "NodeContext.call_agent": "the inputs of a task are JSON",
+    "runyard.DataPart": "any JSON value",
     "runyard.langgraph": "a graph has a type of LangGraph, which may not be installed",
     "runyard.testing.RecordedStep": "the result of a step is JSON",
     "runyard.testing.ToolCall": "the input and output of a tool are JSON",

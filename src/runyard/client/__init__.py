@@ -7,16 +7,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from runyard.client.annotation_wire import ShareInfo, UnreadInfo
     from runyard.client.client import Client
-    from runyard.client.wire import ApprovalInfo, FileInfo, KeyInfo, LogEvent, RunInfo, WaitInfo
+    from runyard.client.wire import (
+        AgentInfo,
+        ApprovalInfo,
+        BlockInfo,
+        ChannelInfo,
+        ChannelMessage,
+        FeedbackInfo,
+        FileInfo,
+        FoundMessage,
+        KeyInfo,
+        LogEvent,
+        OverviewInfo,
+        PassageInfo,
+        RunInfo,
+        ThreadInfo,
+        ThreadMessage,
+        WaitInfo,
+    )
 
-__all__ = ["ApprovalInfo", "Client", "FileInfo", "KeyInfo", "LogEvent", "RunInfo", "WaitInfo"]
+__all__ = [
+    "AgentInfo",
+    "ApprovalInfo",
+    "BlockInfo",
+    "ChannelInfo",
+    "ChannelMessage",
+    "Client",
+    "FeedbackInfo",
+    "FileInfo",
+    "FoundMessage",
+    "KeyInfo",
+    "LogEvent",
+    "OverviewInfo",
+    "PassageInfo",
+    "RunInfo",
+    "ShareInfo",
+    "ThreadInfo",
+    "ThreadMessage",
+    "UnreadInfo",
+    "WaitInfo",
+]
+_HOMES = {
+    "Client": "runyard.client.client",
+    "ShareInfo": "runyard.client.annotation_wire",
+    "UnreadInfo": "runyard.client.annotation_wire",
+}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module 'runyard.client' has no attribute {name!r}")
-        home = "runyard.client.client" if name == "Client" else "runyard.client.wire"
+        home = _HOMES.get(name, "runyard.client.wire")
         value = globals()[name] = getattr(import_module(home), name)
         return value

@@ -13,7 +13,12 @@ class AgentCalls:
     _connection: Connection
 
     async def agent_names(self) -> list[str]:
-        """Return the names of the agents that the server runs and that answer messages."""
+        """Return the names of the agents that the server runs and that answer messages.
+
+        Example:
+            >>> "greeter" in await client.agent_names()
+            True
+        """
         return [str(row["id"]) for row in read(await self._connection.send("GET", "/v1/models"), Page).data]
 
     async def agents(self, *, inactive: bool = False) -> AsyncGenerator[AgentInfo, None]:
@@ -21,6 +26,10 @@ class AgentCalls:
 
         Args:
             inactive: Whether to include agents that no message wakes.
+
+        Example:
+            >>> "greeter" in [agent.id async for agent in client.agents()]
+            True
         """
         after: str | None = None
         while True:
@@ -37,6 +46,10 @@ class AgentCalls:
 
         Args:
             agent_id: The id of the agent.
+
+        Example:
+            >>> (await client.agent("greeter")).is_declared
+            True
         """
         return read(await self._connection.send("GET", f"/api/agents/{segment(agent_id)}"), AgentInfo)
 
@@ -48,6 +61,9 @@ class AgentCalls:
 
         Raises:
             ScopeMissing: If code declares the agent and the key lacks the scope `operate`.
+
+        Example:
+            >>> await client.deactivate_agent(agent_id)
         """
         await self._connection.send("DELETE", f"/api/agents/{segment(agent_id)}")
 
@@ -56,6 +72,10 @@ class AgentCalls:
 
         Args:
             agent_id: The id of the agent.
+
+        Example:
+            >>> [block.label for block in await client.memory_blocks(agent_id)]
+            ['customer']
         """
         return read(await self._connection.send("GET", f"/api/agents/{segment(agent_id)}/memory"), Page).blocks
 
@@ -66,6 +86,10 @@ class AgentCalls:
             agent_id: The id of the agent.
             query: Only passages with these words, the best match first.
             limit: The largest number of passages.
+
+        Example:
+            >>> [passage.content for passage in await client.passages(agent_id, "tea")]
+            ['Ada likes tea.']
         """
         path, params = f"/api/agents/{segment(agent_id)}/passages", given({"query": query, "limit": limit})
         return read(await self._connection.send("GET", path, params=params), Page).passages
@@ -76,6 +100,9 @@ class AgentCalls:
         Args:
             agent_id: The id of the agent that the block belongs to.
             label: The label of the block.
+
+        Example:
+            >>> await client.delete_block(agent_id, "customer")
         """
         path = f"/api/agents/{segment(agent_id)}/memory/{segment(label)}"
         await self._connection.send("DELETE", path, repeatable=False)
@@ -86,6 +113,10 @@ class AgentCalls:
         Args:
             agent_id: The id of the agent.
             passage_id: The id of the passage.
+
+        Example:
+            >>> for passage in await client.passages(agent_id):
+            ...     await client.delete_passage(agent_id, passage.id)
         """
         path = f"/api/agents/{segment(agent_id)}/passages/{segment(passage_id)}"
         await self._connection.send("DELETE", path, repeatable=False)

@@ -35,6 +35,10 @@ class AnnotationCalls:
 
         Args:
             run_id: The id of the run.
+
+        Example:
+            >>> await client.feedback(run_id) is None
+            True
         """
         return read(await self._connection.send("GET", f"/api/runs/{segment(run_id)}/feedback"), _Feedback).feedback
 
@@ -47,6 +51,10 @@ class AnnotationCalls:
             run_id: The id of the run.
             value: `"up"` or `"down"`.
             comment: The reason, up to 4,000 characters.
+
+        Example:
+            >>> (await client.give_feedback(run_id, "up", "A kind answer.")).value
+            'up'
         """
         path, body = f"/api/runs/{segment(run_id)}/feedback", given({"value": value, "comment": comment})
         return read(await self._connection.send("PUT", path, body), _Given).feedback
@@ -56,6 +64,9 @@ class AnnotationCalls:
 
         Args:
             run_id: The id of the run.
+
+        Example:
+            >>> await client.delete_feedback(run_id)
         """
         await self._connection.send("DELETE", f"/api/runs/{segment(run_id)}/feedback")
 
@@ -68,6 +79,11 @@ class AnnotationCalls:
 
         Raises:
             Conflict: If sharing is off on the server.
+
+        Example:
+            >>> share = await client.share_thread(thread_id, days=1)
+            >>> share.path is None
+            False
         """
         path = f"/api/threads/{segment(thread_id)}/shares"
         return read(await self._connection.send("POST", path, {"days": days}, repeatable=False), ShareInfo)
@@ -77,6 +93,10 @@ class AnnotationCalls:
 
         Args:
             thread_id: The id of the thread.
+
+        Example:
+            >>> await client.shares(thread_id)
+            []
         """
         return read(await self._connection.send("GET", f"/api/threads/{segment(thread_id)}/shares"), _Shares).shares
 
@@ -86,12 +106,21 @@ class AnnotationCalls:
         Args:
             thread_id: The id of the thread.
             share_id: The id of the link.
+
+        Example:
+            >>> share = await client.share_thread(thread_id)
+            >>> await client.revoke_share(thread_id, share.share_id)
         """
         path = f"/api/threads/{segment(thread_id)}/shares/{segment(share_id)}"
         await self._connection.send("DELETE", path, repeatable=False)
 
     async def unread(self) -> list[UnreadInfo]:
-        """Return how far the caller has read the newest 200 channels and DMs."""
+        """Return how far the caller has read the newest 200 channels and DMs.
+
+        Example:
+            >>> [place.unread for place in await client.unread()]
+            [0]
+        """
         return read(await self._connection.send("GET", "/api/unread"), _Unread).conversations
 
     async def mark_read(self, channel: ChannelInfo, message_id: str) -> None:
@@ -100,6 +129,11 @@ class AnnotationCalls:
         Args:
             channel: The channel or the DM.
             message_id: The id of the message.
+
+        Example:
+            >>> async for channel in client.channels():
+            ...     messages = await client.channel_messages(channel)
+            ...     await client.mark_read(channel, messages[-1].id)
         """
         kind = "dms" if channel.kind == "dm" else "channels"
         path = f"/api/{kind}/{segment(channel.id)}/read"

@@ -22,9 +22,9 @@ from runyard.client.connection import LONGEST_PAUSE, Connection, back_off, given
 from runyard.client.conversations import ConversationCalls
 from runyard.client.files import FileCalls, content_of
 from runyard.client.operators import OperatorCalls
-from runyard.client.pages import PAGE, pages
+from runyard.client.runs import RunCalls
 from runyard.client.waits import WaitCalls
-from runyard.client.wire import LogEvent, Made, RunInfo, decode_event, read
+from runyard.client.wire import LogEvent, Made, decode_event, read
 from runyard.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ WhileRunning = Literal["queue", "steer", "interrupt", "reject"]
 T = TypeVar("T")
 
 
-class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCalls, OperatorCalls):
+class Client(RunCalls, WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCalls, OperatorCalls):
     """A client of a Runyard server. Use it as an async context manager.
 
     Args:
@@ -50,6 +50,7 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
         Unavailable: By every method, if the server cannot be reached.
         KeyRequired: By every method, if the server requires an API key.
         ScopeMissing: By every method, if the API key lacks the scope.
+        RunyardError: By every method, if another program than a Runyard server answers.
         NotFound: By every method that gets an id, if the caller owns nothing with that id.
 
     Example:
@@ -85,7 +86,13 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections. `async with` does it."""
+        """Close the connections. `async with` does it.
+
+        Example:
+            >>> client = runyard.Client("http://127.0.0.1:8000")
+            >>> await client.check()
+            >>> await client.close()
+        """
         await self._connection.close()
 
     async def check(self) -> None:
@@ -93,6 +100,9 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
 
         Raises:
             Unavailable: If not.
+
+        Example:
+            >>> await client.check()
         """
         await self._connection.send("GET", "/health")
 
@@ -107,6 +117,11 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
 
         Raises:
             Invalid: If the server has no agent of that name.
+
+        Example:
+            >>> thread_id = await client.create_thread(agent="greeter", user_id="ada")
+            >>> [message async for message in client.runs(thread_id=thread_id)]
+            []
         """
         body = given({"agent": agent, "user_id": user_id})
         return read(await self._connection.send("POST", "/api/threads", body, key=new_id()), Made).thread_id
@@ -142,6 +157,13 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
             KeyReused: If the key was used for a different message.
             RunActive: If a run of the thread has not ended, and `while_running` is `"reject"`.
             TooLarge: If the message is too long.
+
+        Example:
+            >>> run_id = await client.post(thread_id, "Ada")
+            >>> async for event in client.follow(run_id):
+            ...     if event.type == "run.output":
+            ...         print(event.data["text"])
+            Hello Ada
         """
         offered = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
         requested = None if while_running == "queue" else while_running
@@ -168,79 +190,15 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
         Raises:
             AgentError: If the run failed or was canceled.
             Invalid: If the answer does not fit the type.
+
+        Example:
+            >>> await client.answer(thread_id, "Ada")
+            'Hello Ada'
         """
         run_id = await self.post(thread_id, text, agent)
         async with aclosing(self.follow(run_id)) as events:
             output = await output_in(events)
         return output.get("text", "") if as_type is None else typed(output, as_type)
-
-    async def run(self, run_id: str) -> RunInfo:
-        """Return a run.
-
-        Args:
-            run_id: The id of the run.
-        """
-        return read(await self._connection.send("GET", f"/api/runs/{segment(run_id)}"), RunInfo)
-
-    async def state(self, run_id: str, at: int | None = None) -> dict[str, Any]:
-        """Return the state of a run: the fold of its log.
-
-        Args:
-            run_id: The id of the run.
-            at: The seq of the last event to fold. The default is the newest.
-        """
-        return read(
-            await self._connection.send("GET", f"/api/runs/{segment(run_id)}/state", params=given({"at": at})),
-            dict[str, Any],
-        )
-
-    async def runs(
-        self,
-        *,
-        status: str | None = None,
-        agent: str | None = None,
-        thread_id: str | None = None,
-        error: str | None = None,
-        before: str | None = None,
-        page: int = PAGE,
-    ) -> AsyncGenerator[RunInfo, None]:
-        """Return runs, newest first. Pages are fetched as they are needed.
-
-        Args:
-            status: Only runs of this status, such as `"running"`.
-            agent: Only runs of this agent.
-            thread_id: Only runs of this thread.
-            error: Only runs that failed with this error code.
-            before: Only runs that are older than the run with this id.
-            page: The number of runs to fetch at once.
-        """
-        params = given({"status": status, "agent": agent, "thread_id": thread_id, "error": error})
-        async for found in pages(self._connection, "/api/runs", params, page, before):
-            for run in found.runs:
-                yield run
-
-    async def cancel(self, run_id: str) -> str:
-        """Request the cancel of a run and return its status. A run that has ended stays as it is.
-
-        Args:
-            run_id: The id of the run.
-        """
-        return read(await self._connection.send("POST", f"/api/runs/{segment(run_id)}/cancel"), Made).status
-
-    async def retry(self, run_id: str, idempotency_key: str | None = None) -> str:
-        """Start a new run for the same message or task, and return its id.
-
-        Args:
-            run_id: The id of the old run.
-            idempotency_key: A key that the caller chooses. The same key never starts a second run.
-
-        Raises:
-            RunActive: If the old run has not ended.
-        """
-        key = idempotency_key or new_id()
-        return read(await self._connection.send("POST", f"/api/runs/{segment(run_id)}/retry", key=key), Made).run_id
-
-    # --- the log
 
     async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[LogEvent, None]:
         """Return the events of a run, each once and in order, until the run has ended.
@@ -254,6 +212,12 @@ class Client(WaitCalls, ConversationCalls, AnnotationCalls, AgentCalls, FileCall
         Raises:
             Unavailable: After `attempts` failures in a row. An event, or a heartbeat on a connection that has lasted,
                 resets the count.
+
+        Example:
+            >>> async for event in client.follow(run_id, after=1):
+            ...     if event.type == "run.output":
+            ...         print(event.data["text"])
+            Hello Ada
         """
         clock = asyncio.get_running_loop().time
         cursor, failures, had_ended = after, 0, False

@@ -24,7 +24,14 @@ class ConversationCalls:
     _connection: Connection
 
     async def threads(self) -> AsyncGenerator[ThreadInfo, None]:
-        """Return the threads, newest first. Pages are fetched as they are needed."""
+        """Return the threads, newest first. Pages are fetched as they are needed.
+
+        Example:
+            >>> async for thread in client.threads():
+            ...     print(thread.title)
+            ...     break
+            Ada
+        """
         async for page in pages(self._connection, "/api/threads", {}, PAGE):
             for thread in page.threads:
                 yield thread
@@ -35,6 +42,10 @@ class ConversationCalls:
         Args:
             thread_id: The id of the thread.
             limit: The largest number of messages.
+
+        Example:
+            >>> [message.content for message in await client.thread_messages(thread_id)]
+            ['Ada', 'Hello Ada']
         """
         path = f"/api/threads/{segment(thread_id)}"
         return read(await self._connection.send("GET", path, params={"limit": limit}), _ThreadMessages).messages
@@ -47,6 +58,9 @@ class ConversationCalls:
 
         Raises:
             RunActive: If a run of the thread has not ended.
+
+        Example:
+            >>> await client.delete_thread(thread_id)
         """
         await self._connection.send("DELETE", f"/api/threads/{segment(thread_id)}", repeatable=False)
 
@@ -56,6 +70,10 @@ class ConversationCalls:
         Args:
             thread_id: The id of the thread.
             title: The title, up to 200 characters.
+
+        Example:
+            >>> (await client.rename_thread(thread_id, "Greetings")).title
+            'Greetings'
         """
         path, body = f"/api/threads/{segment(thread_id)}", {"title": title}
         return read(await self._connection.send("PATCH", path, body), ThreadInfo)
@@ -69,6 +87,12 @@ class ConversationCalls:
 
         Raises:
             Conflict: If the server encrypts messages.
+
+        Example:
+            >>> async for found in client.search("hello"):
+            ...     print(found.text)
+            ...     break
+            Hello Ada
         """
         before: str | None = None
         while True:
@@ -86,18 +110,32 @@ class ConversationCalls:
         Args:
             thread_id: The id of the thread.
             format: `"json"` or `"markdown"`.
+
+        Example:
+            >>> "Hello Ada" in await client.export_thread(thread_id, "markdown")
+            True
         """
         path = f"/api/threads/{segment(thread_id)}/export"
         return (await self._connection.send("GET", path, params={"format": format})).decode()
 
     async def channels(self) -> AsyncGenerator[ChannelInfo, None]:
-        """Return the channels that the caller sees, newest first."""
+        """Return the channels that the caller sees, newest first.
+
+        Example:
+            >>> [channel.name async for channel in client.channels()]
+            ['orders']
+        """
         async for page in pages(self._connection, "/api/channels", {}, PAGE):
             for channel in page.channels:
                 yield channel
 
     async def dms(self) -> AsyncGenerator[ChannelInfo, None]:
-        """Return the DMs that the caller sees, newest first."""
+        """Return the DMs that the caller sees, newest first.
+
+        Example:
+            >>> [dm.kind async for dm in client.dms()]
+            ['dm']
+        """
         async for page in pages(self._connection, "/api/dms", {}, PAGE):
             for dm in page.dms:
                 yield dm
@@ -108,6 +146,11 @@ class ConversationCalls:
         Args:
             channel: The channel or the DM.
             limit: The largest number of messages.
+
+        Example:
+            >>> async for channel in client.channels():
+            ...     print([message.text for message in await client.channel_messages(channel)])
+            ['A-17 is paid.']
         """
         place = "dmConversationId" if channel.kind == "dm" else "channelId"
         params = {place: channel.id, "limit": limit}
@@ -121,6 +164,10 @@ class ConversationCalls:
 
         Raises:
             RunActive: If a run in it has not ended.
+
+        Example:
+            >>> async for channel in client.channels():
+            ...     await client.delete_channel(channel)
         """
         kind = "dms" if channel.kind == "dm" else "channels"
         await self._connection.send("DELETE", f"/api/{kind}/{segment(channel.id)}", repeatable=False)

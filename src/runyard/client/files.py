@@ -32,6 +32,10 @@ class FileCalls:
         Raises:
             TooLarge: If the server accepts no file of this size.
             WrongType: If the server accepts no file of this type, or the bytes are of another one.
+
+        Example:
+            >>> file = await client.upload(b"12 pages", "report.txt")
+            >>> run_id = await client.post(thread_id, "Read this.", files=[file.file_id])
         """
         shown = name or (data.name if isinstance(data, Path) else "file")
         kind = type or mimetypes.guess_type(shown)[0] or UNKNOWN_TYPE
@@ -43,6 +47,11 @@ class FileCalls:
 
         Args:
             file_id: The id of the file.
+
+        Example:
+            >>> file = await client.upload(b"12 pages", "report.txt")
+            >>> await client.download(file.file_id)
+            b'12 pages'
         """
         async with aclosing(self.download_chunks(file_id)) as chunks:
             return b"".join([chunk async for chunk in chunks])
@@ -52,6 +61,11 @@ class FileCalls:
 
         Args:
             file_id: The id of the file.
+
+        Example:
+            >>> file = await client.upload(b"12 pages", "report.txt")
+            >>> [len(chunk) async for chunk in client.download_chunks(file.file_id)]
+            [8]
         """
         path = f"/api/files/{segment(file_id)}"
         async with self._connection.get(path) as response:

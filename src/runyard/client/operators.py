@@ -13,7 +13,12 @@ class OperatorCalls:
     _connection: Connection
 
     async def overview(self) -> OverviewInfo:
-        """Return the queue, the workers and the health of the installation. Needs the scope `operate`."""
+        """Return the queue, the workers and the health of the installation. Needs the scope `operate`.
+
+        Example:
+            >>> (await client.overview()).queued
+            0
+        """
         return read(await self._connection.send("GET", "/api/overview"), OverviewInfo)
 
     async def create_key(
@@ -29,6 +34,11 @@ class OperatorCalls:
 
         Raises:
             Invalid: If a scope is unknown.
+
+        Example:
+            >>> key = await client.create_key("ada", label="laptop", scopes=["read"], expires_in=3600)
+            >>> key.scopes
+            ['read']
         """
         body = given({"owner": owner, "label": label, "scopes": scopes, "expires_in": expires_in})
         return read(await self._connection.send("POST", "/api/keys", body, repeatable=False), KeyInfo)
@@ -38,6 +48,11 @@ class OperatorCalls:
 
         Args:
             owner: Only the keys of this owner.
+
+        Example:
+            >>> key = await client.create_key("ada")
+            >>> key.key_id in [each.key_id async for each in client.keys(owner="ada")]
+            True
         """
         async for page in pages(self._connection, "/api/keys", given({"owner": owner}), PAGE):
             for key in page.keys:
@@ -48,5 +63,10 @@ class OperatorCalls:
 
         Args:
             key_id: The id of the key.
+
+        Example:
+            >>> key = await client.create_key("ada")
+            >>> (await client.revoke_key(key.key_id)).revoked_at is None
+            False
         """
         return read(await self._connection.send("DELETE", f"/api/keys/{segment(key_id)}"), KeyInfo)

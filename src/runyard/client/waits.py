@@ -15,7 +15,12 @@ class WaitCalls:
     _connection: Connection
 
     async def approvals(self) -> AsyncGenerator[ApprovalInfo, None]:
-        """Return the pending approvals, newest first."""
+        """Return the pending approvals, newest first.
+
+        Example:
+            >>> [approval.tool async for approval in client.approvals()]
+            ['refund']
+        """
         async for page in pages(self._connection, "/api/approvals", {}, PAGE):
             for approval in page.approvals:
                 yield approval
@@ -33,6 +38,10 @@ class WaitCalls:
         Raises:
             AlreadyDecided: If the approval was decided before, or its run has ended.
             Invalid: If the input does not fit the tool.
+
+        Example:
+            >>> (await client.approve(approval_id, reason="The customer called.")).state
+            'approved'
         """
         return await self._decide(approval_id, {"decision": "approve", **given({"reason": reason, "input": input})})
 
@@ -45,6 +54,10 @@ class WaitCalls:
 
         Raises:
             AlreadyDecided: If the approval was decided before, or its run has ended.
+
+        Example:
+            >>> (await client.reject(approval_id, reason="It is too late.")).state
+            'rejected'
         """
         return await self._decide(approval_id, {"decision": "reject", **given({"reason": reason})})
 
@@ -59,6 +72,10 @@ class WaitCalls:
 
         Args:
             run_id: Only waits of this run.
+
+        Example:
+            >>> [wait.prompt async for wait in client.waits()]
+            ['Which row?']
         """
         async for page in pages(self._connection, "/api/waits", given({"run_id": run_id}), PAGE):
             for wait in page.waits:
@@ -69,6 +86,10 @@ class WaitCalls:
 
         Args:
             wait_id: The id of the wait.
+
+        Example:
+            >>> (await client.wait(wait_id)).state
+            'pending'
         """
         return read(await self._connection.send("GET", f"/api/waits/{segment(wait_id)}"), WaitInfo)
 
@@ -82,6 +103,10 @@ class WaitCalls:
         Raises:
             Invalid: If the value does not fit the schema, or the wait is an approval.
             AlreadyDecided: If the wait was answered before, or its run has ended.
+
+        Example:
+            >>> (await client.answer_wait(wait_id, 12)).state
+            'answered'
         """
         return read(
             await self._connection.send("POST", f"/api/waits/{segment(wait_id)}", {"value": value}, repeatable=False),
@@ -98,6 +123,10 @@ class WaitCalls:
         Raises:
             Invalid: If the wait is not a client tool.
             AlreadyDecided: If the wait was answered before, or its run has ended.
+
+        Example:
+            >>> (await client.fail_wait(tool_wait_id, "The file is locked.")).state
+            'failed'
         """
         return read(
             await self._connection.send("POST", f"/api/waits/{segment(wait_id)}", {"error": error}, repeatable=False),
@@ -117,6 +146,10 @@ class WaitCalls:
 
         Returns:
             False if an event with this id was delivered before.
+
+        Example:
+            >>> await client.send_event("order.paid", key="A-17", data={"by": "card"})
+            True
         """
         body: dict[str, Any] = {"id": event_id or new_id(), "name": name, "data": data, **given({"key": key})}
         return read(await self._connection.send("POST", "/api/events", body), Delivered).delivered

@@ -51,7 +51,16 @@ def _least(*limits: N | None) -> N | None:
 class Task(Struct, frozen=True, omit_defaults=True):
     """A task of a kind (`type`) with its `inputs` (JSON). `labels` are the caller's own ids and texts by name; they are
     passed on unchanged to every agent that the run calls. `traceparent` is the caller's trace. `parts`: the content of
-    a child's message that is not plain text."""
+    a child's message that is not plain text.
+
+    Example:
+        >>> @runyard.agent(task_type="PRICE")
+        ... async def pricer(ctx: runyard.Context) -> str:
+        ...     task: runyard.Task | None = ctx.task
+        ...     return "a message" if task is None else f"{task.type} of {task.inputs['item']}"
+        >>> run_agent_sync(pricer, inputs={"item": "tea"}).text
+        'PRICE of tea'
+    """
 
     type: str
     inputs: dict[str, Any] = {}
@@ -62,7 +71,14 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """Return the task as a message: its only input, if that is a text, else all inputs as JSON."""
+        """Return the task as a message: its only input, if that is a text, else all inputs as JSON.
+
+        Example:
+            >>> runyard.Task("PRICE", {"item": "tea"}).text
+            'tea'
+            >>> runyard.Task("PRICE", {"item": "tea", "grams": 100}).text
+            '{"item":"tea","grams":100}'
+        """
         values = list(self.inputs.values())
         if len(values) == 1 and isinstance(values[0], str):
             return values[0]
@@ -70,7 +86,13 @@ class Task(Struct, frozen=True, omit_defaults=True):
 
     @property
     def files(self) -> list[str]:
-        """Return the ids of the files in its parts."""
+        """Return the ids of the files in its parts.
+
+        Example:
+            >>> report = runyard.File(id="f1", name="report.txt", type="text/plain", size=8)
+            >>> runyard.Task("message", parts=[runyard.TextPart("Read this."), report]).files
+            ['f1']
+        """
         return [part.id for part in self.parts if isinstance(part, File)]
 
 

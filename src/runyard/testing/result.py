@@ -31,6 +31,14 @@ class AskedApproval(Struct, frozen=True):
     `kind` is `tool` for a tool call, `question` for `ctx.request_approval`, and `unknown_outcome` for a call that may
     or may not have taken effect. `name` is the name of the tool, or the text of the question. `decision` is None while
     the approval is pending.
+
+    Example:
+        >>> @runyard.agent
+        ... async def cleaner(ctx: runyard.Context) -> None:
+        ...     await ctx.request_approval("Delete it?", folder="/tmp")
+        >>> asked = run_agent_sync(cleaner, decisions={"Delete it?": True}).approvals[0]
+        >>> asked.kind, asked.name, asked.decision
+        ('question', 'Delete it?', 'approved')
     """
 
     kind: Literal["tool", "question", "unknown_outcome"]
@@ -42,7 +50,19 @@ class AskedApproval(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call of a tool: its effective input, its output, the code of its error, and the output that it streamed."""
+    """A call of a tool: its effective input, its output, the code of its error, and the output that it streamed.
+
+    Example:
+        >>> @runyard.tool
+        ... def add(a: int, b: int) -> int:
+        ...     return a + b
+        >>> @runyard.agent
+        ... async def adder(ctx: runyard.Context) -> str:
+        ...     return str(await ctx.call(add, 1, 2))
+        >>> call = run_agent_sync(adder).tool_calls[0]
+        >>> call.tool, call.input, call.output
+        ('add', {'a': 1, 'b': 2}, 3)
+    """
 
     tool: str
     input: Any
@@ -52,7 +72,18 @@ class ToolCall(Struct, frozen=True):
 
 
 class RecordedStep(Struct, frozen=True):
-    """A step of an agent or a node of a plan: its name, its result, and the class of the error that it raised."""
+    """A step of an agent or a node of a plan: its name, its result, and the class of the error that it raised.
+
+    Example:
+        >>> def price(item: str) -> float:
+        ...     return 9.5
+        >>> @runyard.agent
+        ... async def shop(ctx: runyard.Context) -> None:
+        ...     await ctx.step("price", price, "tea")
+        >>> step = run_agent_sync(shop).steps[0]
+        >>> step.name, step.result, step.error
+        ('price', 9.5, None)
+    """
 
     name: str
     result: Any = None
@@ -60,7 +91,15 @@ class RecordedStep(Struct, frozen=True):
 
 
 class RunFailure(Struct, frozen=True):
-    """The error that ended a run: a code, a message, and the traceback of the agent's own code if it raised."""
+    """The error that ended a run: a code, a message, and the traceback of the agent's own code if it raised.
+
+    Example:
+        >>> @runyard.agent
+        ... async def careless(ctx: runyard.Context) -> None:
+        ...     raise KeyError("price")
+        >>> run_agent_sync(careless).error.code
+        'agent_error'
+    """
 
     code: str
     message: str
@@ -68,7 +107,16 @@ class RunFailure(Struct, frozen=True):
 
 
 class ResultFile(Struct, frozen=True):
-    """A file of the answer: its name, media type and bytes."""
+    """A file of the answer: its name, media type and bytes.
+
+    Example:
+        >>> @runyard.agent
+        ... async def reporter(ctx: runyard.Context) -> None:
+        ...     await ctx.attach("report.txt", b"All is well.", "text/plain")
+        >>> file = run_agent_sync(reporter).files[0]
+        >>> file.name, file.type, file.data
+        ('report.txt', 'text/plain', b'All is well.')
+    """
 
     name: str
     type: str
@@ -80,6 +128,14 @@ class RunResult(Struct, frozen=True):
 
     `events` is the whole log. `text`, `sources`, `outputs` and `files` are the answer; `error` is None unless the
     run failed.
+
+    Example:
+        >>> @runyard.agent
+        ... async def judge(ctx: runyard.Context) -> runyard.Output:
+        ...     return runyard.Output("Looks fine.", outputs={"score": 0.9})
+        >>> result = run_agent_sync(judge, "Rate this.")
+        >>> result.status, result.text, result.outputs
+        ('done', 'Looks fine.', {'score': 0.9})
     """
 
     events: Sequence[Event]
@@ -104,6 +160,16 @@ class RunResult(Struct, frozen=True):
 
         Raises:
             Invalid: If the outputs of the run do not fit the type.
+
+        Example:
+            >>> import msgspec
+            >>> class Score(msgspec.Struct):
+            ...     score: float
+            >>> @runyard.agent
+            ... async def judge(ctx: runyard.Context) -> runyard.Output:
+            ...     return runyard.Output(outputs={"score": 0.9})
+            >>> run_agent_sync(judge).answer_as(Score)
+            Score(score=0.9)
         """
         value: T = convert(answer, self.outputs)
         return value

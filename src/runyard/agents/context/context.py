@@ -11,7 +11,6 @@ call it inside a step or a tool.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, overload
 
@@ -19,28 +18,26 @@ import msgspec
 
 from runyard.agents.context.steps import Steps
 from runyard.agents.context.waiting import Waiting
+from runyard.agents.context.writing import Writing
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.remote import TROUBLES, failure, flat
 from runyard.agents.durable.attaching import Attaching
 from runyard.agents.durable.parking import Parking
 from runyard.agents.durable.recorded import RecordedCalls
-from runyard.agents.durable.redaction_buffer import RedactionBuffer
 from runyard.agents.durable.replay import Replay
-from runyard.agents.durable.tool_call import current_recorded_call
 from runyard.agents.execution import Execution
 from runyard.agents.tools.tool import Tool
 from runyard.contract.result import Result
 from runyard.domain.content.parts import File
 from runyard.domain.conversations.thread import Message
-from runyard.domain.events import ModelThinking, Trace, clean
-from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed, Unavailable, WriteRefused
+from runyard.errors import AgentError, Invalid, RemoteFailed, ToolFailed
 from runyard.store import Hit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Context(Steps, Waiting, Attaching):
+class Context(Writing, Steps, Waiting, Attaching):
     """The first argument of an agent function. Runners make one for each execution.
 
     Every method except `cancelled` ends the function if a cancel was requested. Use the context in the thread of the
@@ -63,13 +60,10 @@ class Context(Steps, Waiting, Attaching):
     runyard_injects: ClassVar[str] = "context"  # how `tools` knows a parameter of this type
 
     def __init__(self, agent: Agent, execution: Execution, parking: Parking, replay: Replay | None = None) -> None:
-        super().__init__(execution, parking)
-        self._replay = replay or Replay(execution.state)
-        self._written: list[str] = []
+        super().__init__(execution, parking, replay)
         self._tools = {tool.name: tool for tool in agent.tools}
         self._on_unknown = agent.on_unknown
         self.attached: list[File] = []
-        self._buffer: RedactionBuffer | None = RedactionBuffer(execution.redactor) if execution.redactor.is_on else None
 
     @cached_property
     def _calls(self) -> RecordedCalls:
@@ -85,6 +79,13 @@ class Context(Steps, Waiting, Attaching):
 
         Raises:
             AgentError: If a task caused the run and not a message.
+
+        Example:
+            >>> @runyard.agent
+            ... async def shout(ctx: runyard.Context) -> str:
+            ...     return ctx.message.text.upper()
+            >>> run_agent_sync(shout, "tea").text
+            'TEA'
         """
         message = self._execution.message
         if message is None:
@@ -93,7 +94,15 @@ class Context(Steps, Waiting, Attaching):
 
     @property
     def thread_id(self) -> str | None:
-        """The id of the thread that the run belongs to, or None."""
+        """The id of the thread that the run belongs to, or None.
+
+        Example:
+            >>> @runyard.agent
+            ... async def where(ctx: runyard.Context) -> str:
+            ...     return "a task" if ctx.thread_id is None else "a chat"
+            >>> run_agent_sync(where, "Where am I?").text
+            'a chat'
+        """
         return self._execution.run.thread_id
 
     def idempotency_key(self, label: str) -> str:
@@ -101,6 +110,15 @@ class Context(Steps, Waiting, Attaching):
 
         Args:
             label: A name for the action, such as `"mail"`.
+
+        Example:
+            >>> def send(text: str, key: str) -> str:
+            ...     return f"sent {text}"  # a service that gets the same key again does nothing
+            >>> @runyard.agent
+            ... async def mailer(ctx: runyard.Context) -> str:
+            ...     return await ctx.step("send", send, ctx.message.text, ctx.idempotency_key("mail"))
+            >>> run_agent_sync(mailer, "greetings").text
+            'sent greetings'
         """
         return f"{self.run_id}:{label}"
 
@@ -109,6 +127,14 @@ class Context(Steps, Waiting, Attaching):
 
         Args:
             limit: The number of exchanges (a message and its answer) to return at most.
+
+        Example:
+            >>> @runyard.agent
+            ... async def parrot(ctx: runyard.Context) -> str:
+            ...     earlier = await ctx.history()
+            ...     return " | ".join(message.text for message in earlier)
+            >>> run_agent_sync(parrot, "What was said?", history=[("Hi", "Hello")]).text
+            'Hi | Hello'
         """
         self._go_on()
         with self._parking.working():
@@ -119,6 +145,9 @@ class Context(Steps, Waiting, Attaching):
 
         A message reaches a run that is under way if it is posted with `while_running` set to `"steer"`. The result is
         recorded like that of a step. A message that the function does not read starts the next run of the thread.
+
+        Raises:
+            NestedCall: If it is called inside a step or a tool.
 
         Example:
             >>> @runyard.agent
@@ -142,95 +171,19 @@ class Context(Steps, Waiting, Attaching):
             collection: The name of a `Documents` collection of the app.
             query: The words to look for.
             limit: The number of documents to return at most.
+
+        Example:
+            >>> books = runyard.Documents("books", [{"id": "b1", "title": "Tea", "text": "All about tea."}])
+            >>> @runyard.agent
+            ... async def librarian(ctx: runyard.Context) -> str:
+            ...     hits = await ctx.search("books", ctx.message.text)
+            ...     return hits[0].title
+            >>> run_agent_sync(librarian, "tea", documents=[books]).text
+            'Tea'
         """
         self._go_on()
         with self._parking.working():
             return await self._execution.search(collection, query, limit)
-
-    # --- writing ---------------------------------------------------------------------------------------------------
-
-    async def token(self, text: str) -> None:
-        """Write a piece of the answer. Waits only while the database is far behind.
-
-        Args:
-            text: The piece of text. Clients get it at once.
-
-        Raises:
-            TypeError: If `text` is not a str.
-        """
-        if not isinstance(text, str):
-            raise TypeError(f"a token is text, not {type(text).__name__}")
-        self._go_on()
-        if (call := current_recorded_call.get()) is not None:
-            call.wrote = True
-        text = clean(text)
-        if self._say(text if self._buffer is None else self._buffer.text(text)) and self._execution.congested:
-            await self._drain()
-
-    def _say(self, text: str) -> bool:
-        """Write text that is not in the log yet. Return whether there was any."""
-        self._written.append(text)
-        replayed = self._replay.text
-        fresh = text if replayed.is_used_up else replayed.fresh(text, self._replay.live)
-        if fresh:
-            self._execution.token(fresh)
-        return bool(fresh)
-
-    async def thinking(self, text: str) -> None:
-        """Write a piece of reasoning. Clients show it apart from the answer.
-
-        Args:
-            text: The piece of text.
-
-        Raises:
-            TypeError: If `text` is not a str.
-        """
-        if not isinstance(text, str):
-            raise TypeError(f"thinking is text, not {type(text).__name__}")
-        self._go_on()
-        if (call := current_recorded_call.get()) is not None:
-            call.wrote = True
-        text = clean(text)
-        if self._think(text if self._buffer is None else self._buffer.thinking(text)) and self._execution.congested:
-            await self._drain()
-
-    def _think(self, text: str) -> bool:
-        replayed = self._replay.thinking
-        fresh = text if replayed.is_used_up else replayed.fresh(text, self._replay.live)
-        if fresh:
-            self._execution.emit(ModelThinking(fresh))
-        return bool(fresh)
-
-    def flush_text(self) -> None:
-        """Write the text that redaction holds back. The runner calls it where a piece of text ends.
-
-        If the log accepts no more, the next commit raises."""
-        if self._buffer is not None:
-            text, thinking = self._buffer.rest()
-            with suppress(WriteRefused, Unavailable):
-                self._say(text)
-                self._think(thinking)
-
-    def _pause(self) -> None:
-        """Write the held text before a call, unless another task is writing it just now."""
-        if self._buffer is not None and self._buffer.is_mine:
-            self.flush_text()
-
-    async def trace(self, fn_name: str) -> None:
-        """Leave a mark in the log for debugging.
-
-        Args:
-            fn_name: A stable name, such as `"plan.ready"`. Never put content into it.
-        """
-        self._go_on()
-        if self._replay.live:
-            self._execution.emit(Trace(clean(fn_name)))
-            if self._execution.congested:
-                await self._drain()
-
-    def written(self) -> str:
-        """Return all tokens so far, including those of earlier attempts."""
-        return "".join(self._written)
 
     # --- recorded calls --------------------------------------------------------------------------------------------
 
@@ -267,6 +220,17 @@ class Context(Steps, Waiting, Attaching):
             UnknownOutcome: If a tool with effects `"once"` had started when its worker died, and it is not to be
                 called again.
             Invalid: If the tool or its arguments are wrong.
+            NestedCall: If it is called inside a step or a tool.
+
+        Example:
+            >>> @runyard.tool(effects="none")
+            ... def price(item: str) -> float:
+            ...     return 9.5
+            >>> @runyard.agent
+            ... async def shop(ctx: runyard.Context) -> str:
+            ...     return f"{await ctx.call(price, item=ctx.message.text):.2f}"
+            >>> run_agent_sync(shop, "tea").text
+            '9.50'
         """
         self._go_on()
         found = self._tools.get(tool) if isinstance(tool, str) else tool
@@ -290,6 +254,18 @@ class Context(Steps, Waiting, Attaching):
         Raises:
             RemoteFailed: If the remote agent gave no outputs. Subclasses say why.
             Invalid: If the agent is not a remote agent.
+            UnknownOutcome: If an agent with effects `"once"` was being called when the worker died, and is not to be
+                called again.
+            NestedCall: If it is called inside a step or a tool.
+
+        Example:
+            >>> archive = runyard.remote("archive", url="https://archive.example.org", task_type="SEARCH")
+            >>> @runyard.agent
+            ... async def librarian(ctx: runyard.Context) -> str:
+            ...     found = await ctx.call_agent(archive, query=ctx.message.text)
+            ...     return found["title"]
+            >>> run_agent_sync(librarian, "tea").text
+            'About tea'
         """
         self._go_on()
         if agent.remote is None:
@@ -302,7 +278,3 @@ class Context(Steps, Waiting, Attaching):
         if found.error is not None:
             raise failure(found.error)
         return flat(found)
-
-    async def _drain(self) -> None:
-        with self._parking.working():
-            await self._execution.drain()

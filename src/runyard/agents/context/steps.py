@@ -47,6 +47,17 @@ class Steps(CurrentRun):
         Raises:
             StepFailed: If the function raised, or its result is not JSON.
             NestedCall: If it is called inside another step or tool.
+            Invalid: If the name is empty.
+
+        Example:
+            >>> async def price(item: str) -> float:
+            ...     return 9.5
+            >>> @runyard.agent
+            ... async def shop(ctx: runyard.Context) -> str:
+            ...     cost = await ctx.step("price", price, ctx.message.text)
+            ...     return f"{cost:.2f}"
+            >>> run_agent_sync(shop, "tea").text
+            '9.50'
         """
         return await self._step(name, fn, args, kwargs, "idempotent")
 
@@ -74,6 +85,16 @@ class Steps(CurrentRun):
             StepFailed: If the function raised, or its result is not JSON.
             UnknownOutcome: If the step had started when its worker died, and it is not to be called again.
             NestedCall: If it is called inside another step or tool.
+            Invalid: If the name is empty.
+
+        Example:
+            >>> def charge(order: str) -> str:
+            ...     return f"charged {order}"
+            >>> @runyard.agent
+            ... async def cashier(ctx: runyard.Context) -> str:
+            ...     return await ctx.step_once("charge", charge, ctx.message.text)
+            >>> run_agent_sync(cashier, "A-17").text
+            'charged A-17'
         """
         return await self._step(name, fn, args, kwargs, "once")
 

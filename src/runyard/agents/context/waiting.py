@@ -37,6 +37,18 @@ class Waiting(CurrentRun):
 
         Returns:
             True if a person approved, False if they rejected or the approval expired.
+
+        Raises:
+            NestedCall: If it is called inside a step or a tool.
+
+        Example:
+            >>> @runyard.agent
+            ... async def cleaner(ctx: runyard.Context) -> str:
+            ...     if await ctx.request_approval("Delete the folder?", folder="/tmp/old"):
+            ...         return "Deleted."
+            ...     return "Kept."
+            >>> run_agent_sync(cleaner, "Clean up.", decisions={"Delete the folder?": False}).text
+            'Kept.'
         """
         self._go_on()
         self._pause()
@@ -65,7 +77,8 @@ class Waiting(CurrentRun):
 
         Raises:
             AnswerTimedOut: If no answer comes in time and there is no default.
-            Invalid: If the type cannot be described as a JSON Schema.
+            Invalid: If the type cannot be described as a JSON Schema, or the timeout is negative.
+            NestedCall: If it is called inside a step or a tool.
 
         Example:
             >>> @runyard.agent
@@ -105,6 +118,8 @@ class Waiting(CurrentRun):
             AnswerTimedOut: If it did not end in time.
             NotFound: If the message has a file that does not exist.
             TooManyChildren: If this run has started too many child runs, or they are nested too deep.
+            Invalid: If the app declares no such agent.
+            NestedCall: If it is called inside a step or a tool.
 
         Example:
             >>> @runyard.agent
@@ -133,6 +148,15 @@ class Waiting(CurrentRun):
 
         Raises:
             Invalid: If the time is negative.
+            NestedCall: If it is called inside a step or a tool.
+
+        Example:
+            >>> @runyard.agent
+            ... async def reminder(ctx: runyard.Context) -> str:
+            ...     await ctx.sleep(days=7)  # a test does not wait
+            ...     return "A week has passed."
+            >>> run_agent_sync(reminder, "Remind me.").text
+            'A week has passed.'
         """
         self._go_on()
         self._pause()
@@ -153,6 +177,8 @@ class Waiting(CurrentRun):
 
         Raises:
             AnswerTimedOut: If the event does not come in time and there is no default.
+            Invalid: If the event has no name, or the timeout is negative.
+            NestedCall: If it is called inside a step or a tool.
 
         Example:
             >>> @runyard.agent

@@ -229,7 +229,12 @@ class Agent:
 
     @cached_property
     def version(self) -> str:
-        """Twelve hex digits that change when the agent's source, script, plan, model or instructions change."""
+        """Twelve hex digits that change when the agent's source, script, plan, model or instructions change.
+
+        Example:
+            >>> len(runyard.Agent("helper", model="scripted", turns=[{"text": "Hello."}]).version)
+            12
+        """
         if self.model_settings is not None:
             made_of = self.model_settings.digest(self.instructions, self.tools)
             made_of += b"" if self.answer is None else msgspec.json.encode(self.answer.schema)

@@ -42,7 +42,15 @@ class App(Struct, frozen=True):
     @property
     def task_types(self) -> dict[str, str]:
         """The name of the agent that does each task type. Every agent does tasks of its own name and of its declared
-        type. A remote agent also does its service's type, unless another agent has that name or type."""
+        type. A remote agent also does its service's type, unless another agent has that name or type.
+
+        Example:
+            >>> @runyard.agent(task_type="PRICE")
+            ... async def pricer(ctx: runyard.Context) -> str:
+            ...     return "9.50"
+            >>> runyard.App({"pricer": pricer}).task_types
+            {'pricer': 'pricer', 'PRICE': 'pricer'}
+        """
         remote = {one.remote.task_type: name for name, one in reversed(self.agents.items()) if one.remote is not None}
         declared = {agent.task_type: name for name, agent in self.agents.items() if agent.task_type is not None}
         return remote | {name: name for name in self.agents} | declared

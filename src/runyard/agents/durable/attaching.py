@@ -33,6 +33,14 @@ class Attaching:
             TypeError: If `data` is not bytes.
             TooLarge: If the file is larger than `RUNYARD_MAX_FILE_BYTES`.
             WrongType: If `type` is not a media type, or the bytes are not of that type.
+
+        Example:
+            >>> @runyard.agent
+            ... async def reporter(ctx: runyard.Context) -> str:
+            ...     await ctx.attach("report.txt", b"All is well.", "text/plain")
+            ...     return "See the report."
+            >>> run_agent_sync(reporter, "Report.").files[0].data
+            b'All is well.'
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"the data of a file is bytes, not {data.__class__.__name__}")

@@ -126,12 +126,31 @@ class Tool(Generic[P, R_co]):
 
     @property
     def takes_context(self) -> bool:
-        """Whether the function has a parameter of type `Context`."""
+        """Whether the function has a parameter of type `Context`.
+
+        Example:
+            >>> @runyard.tool
+            ... async def shout(ctx: runyard.Context, text: str) -> None:
+            ...     await ctx.token(text.upper())
+            >>> shout.takes_context
+            True
+        """
         return "context" in self._injected.values()
 
     @calls_user_code
     def needs_approval(self, given: Mapping[str, Any]) -> bool:
-        """Return whether a person must approve a call with this input."""
+        """Return whether a person must approve a call with this input.
+
+        Args:
+            given: The input: a JSON object.
+
+        Example:
+            >>> @runyard.tool(approval=lambda given: given["amount"] > 100)
+            ... def pay(amount: int) -> str:
+            ...     return f"paid {amount}"
+            >>> pay.needs_approval({"amount": 50}), pay.needs_approval({"amount": 500})
+            (False, True)
+        """
         if callable(self.approval):
             return bool(self.approval(given))
         return self.approval == "always"
@@ -151,15 +170,36 @@ class Tool(Generic[P, R_co]):
         return {**placed, **given}
 
     def in_order(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an input with its fields in the order in which the tool declares them, and then all others."""
+        """Return an input with its fields in the order in which the tool declares them, and then all others.
+
+        Args:
+            given: The input: a JSON object.
+
+        Example:
+            >>> @runyard.tool
+            ... def pay(to: str, amount: int) -> str:
+            ...     return f"paid {amount} to {to}"
+            >>> pay.in_order({"amount": 5, "to": "Ada"})
+            {'to': 'Ada', 'amount': 5}
+        """
         names = [name for name in self.schema.get("properties", {}) if name in given]
         return {name: given[name] for name in (*names, *given)}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return a JSON object as the function's typed arguments.
 
+        Args:
+            given: The JSON object.
+
         Raises:
             InvalidInput: If the object does not fit. The message names the place and repeats no value.
+
+        Example:
+            >>> @runyard.tool
+            ... def pay(to: str, amount: int = 1) -> str:
+            ...     return f"paid {amount} to {to}"
+            >>> pay.check({"to": "Ada"})
+            {'to': 'Ada'}
         """
         try:
             checked = converted(given, self._input_type)

@@ -25,7 +25,21 @@ def set_file_reader(reader: FileReader) -> None:
 
 
 class TextPart(Struct, frozen=True, tag="text", tag_field="type"):
-    """Text."""
+    """Text in a message that has other parts, too.
+
+    Args:
+        text: The text.
+
+    Example:
+        >>> @runyard.agent
+        ... async def reader(ctx: runyard.Context) -> str:
+        ...     return " and ".join(part.text for part in ctx.task.parts)
+        >>> @runyard.agent
+        ... async def editor(ctx: runyard.Context) -> str:
+        ...     return (await ctx.run(reader, [runyard.TextPart("tea"), runyard.TextPart("milk")])).text
+        >>> run_agent_sync(editor, "Go.", agents=[reader]).text
+        'tea and milk'
+    """
 
     text: str
 
@@ -61,6 +75,13 @@ class File(
         Raises:
             AgentError: If it is called outside a run.
             NotFound: If the file was deleted.
+
+        Example:
+            >>> @runyard.agent
+            ... async def reader(ctx: runyard.Context) -> str:
+            ...     return (await ctx.message.files[0].read()).decode()
+            >>> run_agent_sync(reader, "Read this.", files=[("note.txt", b"Buy tea.", "text/plain")]).text
+            'Buy tea.'
         """
         reader = _reader.get()
         if reader is None:
@@ -69,11 +90,40 @@ class File(
 
 
 class Image(File, frozen=True, tag="image", kw_only=True):
-    """A file that is an image. Models get it as one."""
+    """A file that is an image. Models get it as one.
+
+    Args:
+        id: The id of the file.
+        name: Its name.
+        type: Its media type, such as `"image/png"`.
+        size: The number of bytes.
+
+    Example:
+        >>> dot = b"\\x89PNG\\r\\n\\x1a\\n" + bytes(16)
+        >>> @runyard.agent
+        ... async def looker(ctx: runyard.Context) -> str:
+        ...     return ", ".join(file.name for file in ctx.message.files if isinstance(file, runyard.Image))
+        >>> run_agent_sync(looker, "What is this?", files=[("dot.png", dot, "image/png")]).text
+        'dot.png'
+    """
 
 
 class DataPart(Struct, frozen=True, tag="data", tag_field="type"):
-    """A JSON value."""
+    """A JSON value in a message.
+
+    Args:
+        data: The value.
+
+    Example:
+        >>> @runyard.agent
+        ... async def reader(ctx: runyard.Context) -> str:
+        ...     return str(ctx.task.parts[1].data["total"])
+        >>> @runyard.agent
+        ... async def editor(ctx: runyard.Context) -> str:
+        ...     return (await ctx.run(reader, ["How much?", runyard.DataPart({"total": 9.5})])).text
+        >>> run_agent_sync(editor, "Go.", agents=[reader]).text
+        '9.5'
+    """
 
     data: Any
 

@@ -44,7 +44,16 @@ class Message(Struct, frozen=True, kw_only=True):
 
     `parts` is the JSON of its content parts (`domain/content/parts.py`), None for plain text. `text` is then the text
     of them. `edited_at`: when its text was changed last. `deleted_at`: when it was deleted; its text is then
-    `DELETED`."""
+    `DELETED`.
+
+    Example:
+        >>> @runyard.agent
+        ... async def recorder(ctx: runyard.Context) -> str:
+        ...     messages: list[runyard.Message] = [*await ctx.history(), ctx.message]
+        ...     return ", ".join(f"{message.role}: {message.text}" for message in messages)
+        >>> run_agent_sync(recorder, "Bye", history=[("Hi", "Hello")]).text
+        'user: Hi, assistant: Hello, user: Bye'
+    """
 
     id: str
     thread_id: str
@@ -61,12 +70,28 @@ class Message(Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> list[Part]:
-        """Return the content parts; none for plain text."""
+        """Return the content parts; none for plain text.
+
+        Example:
+            >>> @runyard.agent
+            ... async def lister(ctx: runyard.Context) -> str:
+            ...     return ", ".join(type(part).__name__ for part in ctx.message.content)
+            >>> run_agent_sync(lister, "Read this.", files=[("note.txt", b"Buy tea.", "text/plain")]).text
+            'TextPart, File'
+        """
         return decoded(self.parts)
 
     @property
     def files(self) -> list[File]:
-        """Return the files of the message, in order. `await file.read()` returns the bytes of one."""
+        """Return the files of the message, in order. `await file.read()` returns the bytes of one.
+
+        Example:
+            >>> @runyard.agent
+            ... async def lister(ctx: runyard.Context) -> str:
+            ...     return ", ".join(file.name for file in ctx.message.files)
+            >>> run_agent_sync(lister, "Read this.", files=[("note.txt", b"Buy tea.", "text/plain")]).text
+            'note.txt'
+        """
         return [part for part in self.content if isinstance(part, File)]
 
     @property

@@ -50,7 +50,14 @@ class NodeContext(CurrentRun):
 
     @property
     def message(self) -> Message | None:
-        """The message that caused the run, or None."""
+        """The message that caused the run, or None.
+
+        Example:
+            >>> async def greet(ctx: runyard.NodeContext) -> str:
+            ...     return "no message" if ctx.message is None else f"Hello {ctx.message.text}"
+            >>> run_agent_sync(runyard.plan("greeting", [runyard.Node("Greet", greet)]), "Ada").steps[0].result
+            'Hello Ada'
+        """
         return self._execution.message
 
     def idempotency_key(self, label: str | None = None) -> str:
@@ -58,6 +65,12 @@ class NodeContext(CurrentRun):
 
         Args:
             label: A name for the action, if the node needs several keys.
+
+        Example:
+            >>> async def charge(ctx: runyard.NodeContext) -> bool:
+            ...     return ctx.idempotency_key("card").endswith(":Charge:card")
+            >>> run_agent_sync(runyard.plan("payment", [runyard.Node("Charge", charge)])).steps[0].result
+            True
         """
         return ":".join([self.run_id, self.node] if label is None else [self.run_id, self.node, label])
 
@@ -74,6 +87,13 @@ class NodeContext(CurrentRun):
         Raises:
             RemoteFailed: If the remote agent gave no outputs. Subclasses say why.
             Invalid: If the agent is not a remote agent.
+
+        Example:
+            >>> archive = runyard.remote("archive", url="https://archive.example.org", task_type="SEARCH")
+            >>> async def look_up(ctx: runyard.NodeContext) -> str:
+            ...     return (await ctx.call_agent(archive, query="tea"))["title"]
+            >>> run_agent_sync(runyard.plan("study", [runyard.Node("LookUp", look_up)])).steps[0].result
+            'About tea'
         """
         self._go_on()
         if agent.remote is None:
@@ -92,6 +112,14 @@ class NodeContext(CurrentRun):
 
         Raises:
             Invalid: If the name is wrong.
+
+        Example:
+            >>> async def check(ctx: runyard.NodeContext) -> str:
+            ...     await ctx.trace("device.check")
+            ...     return "fine"
+            >>> result = run_agent_sync(runyard.plan("device", [runyard.Node("Check", check)]))
+            >>> [event.payload.fn for event in result.events if event.type == "trace"]
+            ['device.check']
         """
         self._go_on()
         if not _MARK.fullmatch(fn):

@@ -17,6 +17,9 @@ def search_documents(collection: str, *, name: str = "search_documents", about: 
         name: The name of the tool. An agent with several such tools gives each its own.
         about: What the collection holds, for the model.
 
+    Raises:
+        ToolError: By the tool, if it is called outside a run.
+
     Example:
         >>> books = runyard.Documents("books", [{"id": "b1", "title": "Tea", "text": "All about tea."}])
         >>> search = runyard.search_documents("books", about="our books")
