@@ -5,7 +5,8 @@ order. That costs only latency, because every process polls too. So a bus acknow
 blocks a sender.
 
 A message on the wire is one line of ASCII: a version, the sender, and a word per hint: the first letter of its kind,
-the run id, a colon and the seq. Only valid ids are sent, and unreadable words are ignored.
+the run id, a colon and the seq. Only valid ids are sent, and unreadable words are ignored. A message without words
+announces its sender.
 """
 
 import re
@@ -38,7 +39,8 @@ class Bus(Protocol):
 
     def send(self, hints: Sequence[Hint]) -> None:
         """Send hints without waiting or raising: immediately after a pause, else in the next short window, with hints
-        of the same kind and run merged to the largest seq. Hints are dropped while the bus is disconnected."""
+        of the same kind and run merged to the largest seq. Hints are dropped while the bus is disconnected, and while
+        there is no other process."""
 
     async def close(self) -> None:
         """Send pending hints, if that is quick, and disconnect."""
@@ -49,7 +51,7 @@ class Bus(Protocol):
 
     @property
     def has_others(self) -> bool:
-        """Return whether there may be other processes; False only if it is certain that there are none."""
+        """Return whether there may be other processes. False after some seconds in which none announced itself."""
 
 
 VERSION = "runyard1"
@@ -63,7 +65,7 @@ _WORD = re.compile(r"([lwcft])([A-Za-z0-9_-]{0,64}):([0-9]{1,18})")
 def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
     """Return as few messages as possible for these hints. `sender` is an id. Hints with an invalid run id are left
     out."""
-    head = f"{VERSION} {sender}"
+    head = announcement(sender)
     messages: list[str] = []
     words, size = [head], len(head)
     for hint in hints:
@@ -78,8 +80,13 @@ def encode(sender: str, hints: Iterable[Hint]) -> list[str]:
     return [*messages, " ".join(words)] if len(words) > 1 else messages
 
 
+def announcement(sender: str) -> str:
+    """Return the message that says that a process is there. `sender` is an id."""
+    return f"{VERSION} {sender}"
+
+
 def decode(message: str) -> tuple[str, list[Hint]]:
-    """Return the sender and the readable hints; none for a message of another program."""
+    """Return the sender and the readable hints. A message of another program has no sender."""
     version, *rest = message.split(" ")
     if version != VERSION or not rest:
         return "", []

@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, PRESENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
 
 
 class NatsBus(ReconnectingBus):
     name = "nats"
 
-    def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:
-        super().__init__(patience)
+    def __init__(self, url: str, patience: float = PATIENCE_SECONDS, presence: float = PRESENCE_SECONDS) -> None:
+        super().__init__(patience, presence)
         parts = urlsplit(url)
         self._url = parts._replace(path="").geturl()
         self._subject = ".".join(["runyard", *filter(None, parts.path.split("/"))])

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import asyncpg
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
+from runyard.buses.reconnecting import PATIENCE_SECONDS, PRESENCE_SECONDS, OnMessage, ReconnectingBus, until_lost
 
 _NOTIFY = (Path(__file__).parent / "sql" / "notify.sql").read_text(encoding="utf-8")
 _LONGEST_CHANNEL = 63
@@ -23,8 +23,8 @@ _SETTINGS = {"application_name": "runyard bus", "jit": "off", "statement_timeout
 class PostgresBus(ReconnectingBus):
     name = "postgres"
 
-    def __init__(self, dsn: str, patience: float = PATIENCE_SECONDS) -> None:
-        super().__init__(patience)
+    def __init__(self, dsn: str, patience: float = PATIENCE_SECONDS, presence: float = PRESENCE_SECONDS) -> None:
+        super().__init__(patience, presence)
         self._dsn = dsn
 
     def new_connection(self) -> "_PostgresConnection":

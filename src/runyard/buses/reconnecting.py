@@ -1,7 +1,8 @@
-"""The common part of every bus: send hints in windows, and reconnect.
+"""The common part of every bus: send hints in windows, reconnect, and know whether other processes are there.
 
 A connection is used until any operation on it fails, then closed and replaced, with a growing pause between attempts.
-Hints that cannot be sent are dropped, so memory is bounded while the broker is unavailable.
+Hints that cannot be sent are dropped, so memory is bounded while the broker is unavailable. Every process announces
+itself when it connects and every `PRESENCE_SECONDS`. A process that hears no other one sends no hints (ADR 57).
 """
 
 import asyncio
@@ -9,10 +10,11 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any, ClassVar, NoReturn, Protocol
 
 from runyard.base.ids import new_id
-from runyard.buses.bus import Hint, Kind, OnHints, decode, encode
+from runyard.buses.bus import Hint, Kind, OnHints, announcement, decode, encode
 from runyard.telemetry.logger import get_logger
 
 log = get_logger()
@@ -24,6 +26,8 @@ FAREWELL_SECONDS = 1.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # between attempts to connect
 STEADY_SECONDS = 5.0  # a connection that lasted this long resets the pause
 MAX_PENDING = 10_000  # hints in one window: more than a process has runs
+PRESENCE_SECONDS = 2.0  # between two announcements of a process
+MISSED = 3  # announcements that a process misses before it counts as gone
 
 OnMessage = Callable[[str], None]
 
@@ -61,8 +65,11 @@ class ReconnectingBus(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, patience: float = PATIENCE_SECONDS, presence: float = PRESENCE_SECONDS) -> None:
+        """`patience`: time-out for a peer that does not answer. `presence`: seconds between two announcements."""
         self._patience = patience
+        self._presence = presence
+        self._others_until = 0.0  # on the monotonic clock; later than now: there may be other processes
         self._sender = new_id()
         self._on_hints: OnHints = lambda hints: None
         self._pending: dict[tuple[Kind, str], int] = {}
@@ -83,7 +90,7 @@ class ReconnectingBus(ABC):
 
     @property
     def has_others(self) -> bool:
-        return True
+        return not self.is_connected or monotonic() < self._others_until
 
     async def open(self, on_hints: OnHints) -> None:
         self._on_hints = on_hints
@@ -125,14 +132,16 @@ class ReconnectingBus(ABC):
         self._held_seconds = 0.0
         closing = asyncio.create_task(self._closing.wait())
         sending = asyncio.create_task(self._send_windows(link))
+        announcing = asyncio.create_task(self._announce(link))
         listening = asyncio.create_task(self._listen(link))
-        await asyncio.wait([closing, sending, listening], return_when=asyncio.FIRST_COMPLETED)
+        tasks = (sending, announcing, listening)
+        await asyncio.wait([closing, *tasks], return_when=asyncio.FIRST_COMPLETED)
         if closing.done() and self.is_connected:
             await _within(FAREWELL_SECONDS, self._flush(link))
         self._connected.clear()
         self._pending.clear()
-        errors = [task.exception() for task in (sending, listening) if task.done() and not task.cancelled()]
-        await _end(closing, sending, listening)
+        errors = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+        await _end(closing, *tasks)
         await _within(FAREWELL_SECONDS, link.close())
         return type(errors[0]).__name__ if errors else ""  # never the text, which may contain a password
 
@@ -141,12 +150,23 @@ class ReconnectingBus(ABC):
         async with asyncio.timeout(self._patience):
             await link.open(self._on_message)
         opened_at = now()
+        self._expect_others()  # others may have announced themselves a moment ago
         self._connected.set()
         log.info("bus.connected", bus=self.name)
         try:
             await link.watch()
         finally:
             self._held_seconds = now() - opened_at
+
+    async def _announce(self, link: Connection) -> NoReturn:
+        await self._connected.wait()
+        while True:
+            async with asyncio.timeout(self._patience), self._speaking:
+                await link.publish([announcement(self._sender)])
+            await asyncio.sleep(self._presence)
+
+    def _expect_others(self) -> None:
+        self._others_until = monotonic() + MISSED * self._presence
 
     async def _send_windows(self, link: Connection) -> NoReturn:
         while True:
@@ -165,7 +185,10 @@ class ReconnectingBus(ABC):
 
     def _on_message(self, message: str) -> None:
         sender, hints = decode(message)
-        if not hints or sender == self._sender:
+        if not sender or sender == self._sender:
+            return
+        self._expect_others()
+        if not hints:
             return
         try:
             self._on_hints(hints)

@@ -9,14 +9,14 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from runyard.buses.reconnecting import PATIENCE_SECONDS, OnMessage, ReconnectingBus
+from runyard.buses.reconnecting import PATIENCE_SECONDS, PRESENCE_SECONDS, OnMessage, ReconnectingBus
 
 
 class RedisBus(ReconnectingBus):
     name = "redis"
 
-    def __init__(self, url: str, patience: float = PATIENCE_SECONDS) -> None:
-        super().__init__(patience)
+    def __init__(self, url: str, patience: float = PATIENCE_SECONDS, presence: float = PRESENCE_SECONDS) -> None:
+        super().__init__(patience, presence)
         self._url = url
 
     def new_connection(self) -> "_RedisConnection":

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from runyard.buses.memory import Hub, MemoryBus
 from runyard.buses.nats import NatsBus
 from runyard.buses.postgres import PostgresBus
-from runyard.buses.reconnecting import ReconnectingBus
+from runyard.buses.reconnecting import PRESENCE_SECONDS, ReconnectingBus
 from runyard.buses.redis import RedisBus
 from tests.support.servers.daemon import Daemon
 from tests.support.servers.postgres_server import PrivatePostgres
@@ -20,7 +20,7 @@ PATIENCE = 1.0  # with a broker that hangs: short, so that tests need not wait f
 
 class Broker(ABC):
     @abstractmethod
-    def bus(self, url: str | None = None) -> ReconnectingBus:
+    def bus(self, url: str | None = None, presence: float = PRESENCE_SECONDS) -> ReconnectingBus:
         """One more process on it; with `url`, by another way."""
 
 
@@ -28,7 +28,7 @@ class MemoryBroker(Broker):
     def __init__(self) -> None:
         self._hub = Hub()
 
-    def bus(self, url: str | None = None) -> ReconnectingBus:
+    def bus(self, url: str | None = None, presence: float = PRESENCE_SECONDS) -> ReconnectingBus:
         return MemoryBus(self._hub)
 
 
@@ -56,8 +56,8 @@ class PostgresBroker(Remote):
         self.apart = f"{url}?search_path=apart"
         self._server = server
 
-    def bus(self, url: str | None = None) -> ReconnectingBus:
-        return PostgresBus(url or self.url, PATIENCE)
+    def bus(self, url: str | None = None, presence: float = PRESENCE_SECONDS) -> ReconnectingBus:
+        return PostgresBus(url or self.url, PATIENCE, presence)
 
     def stop(self) -> None:
         assert self._server is not None
@@ -94,8 +94,8 @@ class RedisBroker(DaemonBroker):
         super().__init__(daemon)
         self.apart = self.url.removesuffix("/0") + "/1"
 
-    def bus(self, url: str | None = None) -> ReconnectingBus:
-        return RedisBus(url or self.url, PATIENCE)
+    def bus(self, url: str | None = None, presence: float = PRESENCE_SECONDS) -> ReconnectingBus:
+        return RedisBus(url or self.url, PATIENCE, presence)
 
     async def cut_listeners(self) -> None:
         client = Redis.from_url(self.url)
@@ -109,8 +109,8 @@ class NatsBroker(DaemonBroker):
         super().__init__(daemon)
         self.apart = f"{self.url}/apart"
 
-    def bus(self, url: str | None = None) -> ReconnectingBus:
-        return NatsBus(url or self.url, PATIENCE)
+    def bus(self, url: str | None = None, presence: float = PRESENCE_SECONDS) -> ReconnectingBus:
+        return NatsBus(url or self.url, PATIENCE, presence)
 
     async def cut_listeners(self) -> None:
         self.stop()  # it has no command for that

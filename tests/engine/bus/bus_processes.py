@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -10,6 +11,7 @@ from runyard.base.ids import new_id
 from runyard.buses.bus import Hint
 from runyard.buses.reconnecting import ReconnectingBus
 
+ANNOUNCEMENT = re.compile(r"runyard1 [0-9a-f-]{36}")
 LONG = 30.0  # a test that waits this long has failed
 
 
@@ -57,11 +59,19 @@ async def processes(*buses: ReconnectingBus) -> AsyncIterator[list[Process]]:
 
 
 @asynccontextmanager
-async def eavesdropping(bus: ReconnectingBus) -> AsyncIterator[tuple[list[str], Callable[[Sequence[str]], object]]]:
-    """Yield the raw messages on the wire, and a function that publishes raw messages."""
+async def eavesdropping(
+    bus: ReconnectingBus, announcements: list[str] | None = None
+) -> AsyncIterator[tuple[list[str], Callable[[Sequence[str]], object]]]:
+    """Yield the raw messages on the wire, and a function that publishes raw messages. Announcements go to a separate
+    list."""
     messages: list[str] = []
+    announced = [] if announcements is None else announcements
+
+    def note(message: str) -> None:
+        (announced if ANNOUNCEMENT.fullmatch(message) else messages).append(message)
+
     connection = bus.new_connection()
-    await connection.open(messages.append)
+    await connection.open(note)
     watching = asyncio.create_task(connection.watch())
     try:
         yield messages, connection.publish

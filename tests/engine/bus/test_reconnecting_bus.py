@@ -23,6 +23,8 @@ class Link:
             raise ConnectionRefusedError
 
     async def publish(self, messages: Sequence[str]) -> None:
+        if not any(decode(message)[1] for message in messages):  # an announcement
+            return
         if self._line.is_broken:
             raise ConnectionResetError
         self._line.published.append((asyncio.get_running_loop().time(), list(messages)))
