@@ -16,7 +16,8 @@ MOST_PROCESSES = 4
 
 
 class Watch:
-    """Processor time from now on, in nanoseconds: of a server, and of its database if that is a process."""
+    """Processor time from now on, in nanoseconds: of a server, and of its database if that is a process; both with
+    their child processes."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -25,13 +26,13 @@ class Watch:
     def spent(self) -> tuple[int | None, int | None]:
         (server, database), (server_before, database_before) = self._look(), self._begin
         return (
-            None if server is None or server_before is None else server - server_before,
+            usage.spent_ns(server_before, server) if server_before and server else None,
             usage.spent_ns(database_before, database) if database_before and database else None,
         )
 
-    def _look(self) -> tuple[int | None, dict[int, int] | None]:
+    def _look(self) -> tuple[dict[int, int], dict[int, int] | None]:
         database = self._server.database_pid
-        return usage.cpu_ns(self._server.pid), usage.family_cpu_ns(database) if database else None
+        return usage.family_cpu_ns(self._server.pid), usage.family_cpu_ns(database) if database else None
 
 
 def measure(case: str, server: Server, job: Job) -> Row:
@@ -76,7 +77,7 @@ def _row(case: str, server: Server, job: Job, heard: Heard, spent: tuple[int | N
         server_cpu_us=own,
         database_cpu_us=database,
         client_cpu=heard.cpu / seconds,
-        rss_mb=usage.rss_mb(server.pid),
+        rss_mb=usage.family_rss_mb(server.pid),
     )
 
 

@@ -20,6 +20,12 @@ def rss_mb(pid: int) -> float | None:
     return _status(pid, "VmRSS")
 
 
+def family_rss_mb(pid: int) -> float | None:
+    """Return the memory of a process and its children. Pages that they share count for each."""
+    found = [rss for rss in map(rss_mb, [pid, *_children(pid)]) if rss is not None]
+    return sum(found) if found else None
+
+
 def peak_rss_mb(pid: int) -> float | None:
     return _status(pid, "VmHWM")
 
