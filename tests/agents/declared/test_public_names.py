@@ -8,7 +8,8 @@ import pytest
 import runyard
 
 HEAVY = (
-    "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai langgraph msgspec"
+    "fastapi starlette pydantic asyncpg sqlalchemy alembic httpx httpx2 typer uvicorn litellm openai langgraph msgspec "
+    "pydantic_ai agents celery"
 )
 
 

@@ -14,7 +14,6 @@ from runyard.agents.kinds.langgraph.runner import run_langgraph
 from runyard.domain.events import StepFinished
 from runyard.domain.redaction.redactor import Redactor
 from runyard.testing import Decision, run_agent
-from runyard.testing.result import RunResult
 from tests.agents.fake_execution import FakeExecution, log_with_answer, log_with_decision, run_until_parked
 from tests.support.apps.graph_agents import pay_tool, react
 from tests.support.fakes.fake_chat_model import FakeChatModel
@@ -35,11 +34,6 @@ def says(*text: str, tags: list[str] | None = None, seen: list[list[BaseMessage]
         return {"messages": [await model.ainvoke(state["messages"])]}
 
     return node
-
-
-def steps(result: RunResult, name: str) -> list[Any]:
-    found = [event.payload for event in result.events if isinstance(event.payload, StepFinished)]
-    return [payload.result for payload in found if payload.name == name]
 
 
 async def test_the_graph_gets_the_history_and_the_message_and_its_tokens_are_streamed() -> None:

@@ -132,11 +132,11 @@ def result_as_json(value: Any) -> Any:
     return _part(value)["content"]
 
 
-def result_from(result: Result) -> Any:
-    """Return the result of a call as the tool returned it, or raise what it raised."""
+def raise_error_of(result: Result) -> None:
+    """Raise what the tool raised, if the call ended with an error."""
     match result.error:
         case None:
-            return _value(result.output)
+            return
         case ToolError.code:
             raise ModelRetry(_text(result.output))
         case CallFailed.code:
@@ -147,7 +147,7 @@ def result_from(result: Result) -> Any:
             raise CallFailed(f"A tool failed with {error}.", error=error) from result.cause
 
 
-def _value(stored: Any) -> Any:
+def value_of(stored: Any) -> Any:
     """Return a recorded result. Files in it become files again."""
     if isinstance(stored, dict) and stored.get("kind") == "tool-return":
         return _RETURN.validate_json(_encode(stored))

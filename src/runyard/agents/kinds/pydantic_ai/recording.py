@@ -1,21 +1,39 @@
-"""The capability that records a run of pydantic-ai. Imported only when such an agent runs.
+"""The durability capability that records a run of pydantic-ai. Imported only when such an agent runs.
 
-It is the innermost capability of the run. Every request to the model goes through `RecordedModel`, and every call of a
-tool, also of an MCP server, through `RecordedToolset`. Calls that need an approval, and calls that another process
-makes, become waits (`handle_deferred_tool_calls`).
+It is built on pydantic-ai's public API for durability backends (`pydantic_ai.durable_exec`). The base class turns
+requests to the model, durable methods of capabilities and calls of workspaces into operations, and `backend.py` records
+these. Text is streamed by the event stream handler, which the base class calls inside the operation.
+
+Two things differ from other engines, because a run stays in one process and its agent was not written for Runyard:
+
+- Any model may be asked. The base class knows models by their ids, so that another process can build them. Here all
+  requests go through `AnyModel`, which it knows.
+- Any toolset is recorded, without an id, also one that is added for a run. The base class wraps three kinds of toolsets
+  that have ids, and encodes results in a form that only pydantic-ai may read. Here `RecordedToolset` makes the
+  operation, and the log has the result as the tool returned it.
+
+Calls that need an approval, and calls that another process makes, become waits (`handle_deferred_tool_calls`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from pydantic_ai.capabilities.abstract import AbstractCapability, CapabilityOrdering, WrapModelRequestHandler
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
+from pydantic_ai.agent import AbstractAgent, WrapperAgent
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, leaf_capabilities
+from pydantic_ai.durable_exec import (
+    JSON_CODEC,
+    BaseDurabilityCapability,
+    DurabilityEngineSpec,
+    DurableOperation,
+    ToolsetCallToolId,
+    ToolsetCallToolParams,
+)
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import (
-    ModelMessage,
+    AgentStreamEvent,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -25,49 +43,93 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
     ToolCallPart,
 )
-from pydantic_ai.models import (
-    CompletedStreamedResponse,
-    Model,
-    ModelRequestContext,
-    ModelRequestParameters,
-    StreamedResponse,
-)
-from pydantic_ai.models.function import FunctionModel
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolApproved, ToolDenied
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset, ToolsetTool, WrapperToolset
 
-from runyard.agents.kinds.frameworks.messages import FrameworkTool, RequestedTool
+from runyard.agents.kinds.frameworks.messages import RequestedTool
 from runyard.agents.kinds.frameworks.run import FrameworkRun
-from runyard.agents.kinds.pydantic_ai import messages as translate
-from runyard.agents.tools.tool import Effects, Tool
-from runyard.agents.user_code.containment import Signal
-from runyard.domain.events import Usage
+from runyard.agents.kinds.pydantic_ai.backend import LogBackend, NoCacheIdentity, ToolResultCodec
 from runyard.domain.state.conversation import refusal
-from runyard.errors import ToolError
-from runyard.errors import ToolFailed as CallFailed
 
-WITHOUT_EFFECTS = ("tool-search", "capability-load")  # kinds of tools of pydantic-ai itself
+RUN_MODEL = "runyard-model-of-this-run"
 
 
-class Recording(AbstractCapability[Any]):
-    """Records one run. `tools` are tools of Runyard that the agent gets in addition. `effects` has the effects of the
-    agent's own tools, by name."""
+class Recording(BaseDurabilityCapability[Any]):
+    """Records one run. `models` are models that durable methods of capabilities may get."""
 
-    def __init__(self, run: FrameworkRun, tools: Mapping[str, Tool[..., Any]], effects: Mapping[str, Effects]) -> None:
+    engine_spec = DurabilityEngineSpec(
+        engine_name="Runyard",
+        durable_unit_noun="step",
+        durable_container_noun="run",
+        codec=JSON_CODEC,
+    )
+
+    def __init__(self, name: str, run: FrameworkRun, backend: LogBackend, models: Mapping[str, Model] = {}) -> None:
+        super().__init__(name=name, models=models, event_stream_handler=self._write)
         self._run = run
-        self._tools = tools
-        self._effects = effects
+        self._backend = backend
 
-    def get_ordering(self) -> CapabilityOrdering:
-        return CapabilityOrdering(position="innermost")
+    @property
+    def in_durable_context(self) -> bool:
+        return True
+
+    def get_durable_operation_backend(self) -> LogBackend:
+        return self._backend
+
+    def get_default_run_id(self) -> str:
+        return self._run.context.run_id
+
+    def get_default_conversation_id(self, run_id: str) -> str:
+        return self._run.context.thread_id or run_id
+
+    def for_agent(self, agent: AbstractAgent[Any, Any]) -> AbstractCapability[Any]:
+        return super().for_agent(_AgentOfRun(agent, self._backend.model))
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
+        """Bind again, with the model of the run: durable methods of capabilities may ask it."""
+        assert ctx.agent is not None
+        assert isinstance(ctx.model, Model)
+        models = {RUN_MODEL: ctx.model}
+        bound = Recording(self.name, self._run, self._backend, models).for_agent(ctx.agent)
+        return next(each for each in leaf_capabilities(bound) if isinstance(each, Recording))
+
+    # --- the model
 
     async def wrap_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
-        request_context.model = RecordedModel(request_context.model, self._run, ctx)
-        return await handler(request_context)
+        self._backend.model.answer_for(request_context)
+        return await super().wrap_model_request(ctx, request_context=request_context, handler=handler)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        self._backend.model.answer_for(request_context)
+        return await super().before_model_request(ctx, request_context)
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        self._backend.model.answer_for(request_context)
+        return await super().prepare_model_request(ctx, request_context)
+
+    async def _write(self, ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
+        """Write the text of a response as it arrives."""
+        async for event in events:
+            match event:
+                case PartStartEvent(part=TextPart(content=text)):
+                    await self._run.token(text)
+                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                    await self._run.token(text)
+                case PartStartEvent(part=ThinkingPart(content=text)):
+                    await self._run.context.thinking(text)
+                case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))):
+                    await self._run.context.thinking(text)
+                case _:
+                    pass
+
+    # --- tools
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         return toolset.visit_and_replace(self._recorded)
@@ -75,7 +137,7 @@ class Recording(AbstractCapability[Any]):
     def _recorded(self, leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
         if isinstance(leaf, ExternalToolset):
             return leaf  # its tools are not called here
-        return RecordedToolset(leaf, self._run, self._tools, self._effects)
+        return RecordedToolset(leaf, self._backend)
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
@@ -106,132 +168,45 @@ class Recording(AbstractCapability[Any]):
         return call
 
 
-class RecordedModel(WrapperModel):
-    """A model whose responses are recorded. It streams, whether or not the run does."""
+class _AgentOfRun(WrapperAgent[Any, Any]):
+    """The agent as the base class binds it: with one model that it knows, and without toolsets for it to wrap."""
 
-    def __init__(self, wrapped: Model, run: FrameworkRun, context: RunContext[Any]) -> None:
+    def __init__(self, wrapped: AbstractAgent[Any, Any], model: Model) -> None:
         super().__init__(wrapped)
-        self._run = run
-        self._context = context
+        self._model = model
 
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        self._run.end_invalid_calls(translate.results_in(messages))
-        output_tools = frozenset(tool.name for tool in model_request_parameters.output_tools)
-        stored = await self._run.turn(
-            self.wrapped.model_name,
-            partial(self._ask, messages, model_settings, model_request_parameters),
-            lambda response: translate.said_by(translate.response_from(response), output_tools),
-        )
-        return translate.response_from(stored)
+    @property
+    def model(self) -> Model:
+        return self._model
 
-    @asynccontextmanager
-    async def request_stream(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
-    ) -> AsyncIterator[StreamedResponse]:
-        response = await self.request(messages, model_settings, model_request_parameters)
-        yield CompletedStreamedResponse(response, model_request_parameters=model_request_parameters, replay_events=True)
-
-    async def _ask(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        parameters: ModelRequestParameters,
-    ) -> tuple[Any, Usage]:
-        if _streams(self.wrapped):
-            response = await self._stream(messages, model_settings, parameters)
-        else:
-            response = await self.wrapped.request(messages, model_settings, parameters)
-            for part in response.parts:
-                if isinstance(part, TextPart):
-                    await self._run.token(part.content)
-        response = translate.with_own_ids(response, self._run.call_ids | translate.call_ids_in(messages))
-        return translate.response_as_json(response), translate.usage_of(response)
-
-    async def _stream(
-        self, messages: list[ModelMessage], model_settings: ModelSettings | None, parameters: ModelRequestParameters
-    ) -> ModelResponse:
-        async with self.wrapped.request_stream(messages, model_settings, parameters, self._context) as stream:
-            async for event in stream:
-                match event:
-                    case PartStartEvent(part=TextPart(content=text)):
-                        await self._run.token(text)
-                    case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                        await self._run.token(text)
-                    case PartStartEvent(part=ThinkingPart(content=text)):
-                        await self._run.context.thinking(text)
-                    case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))):
-                        await self._run.context.thinking(text)
-                    case _:
-                        pass
-            return stream.get()
+    @property
+    def toolsets(self) -> Sequence[AbstractToolset[Any]]:
+        return ()
 
 
 @dataclass
 class RecordedToolset(WrapperToolset[Any]):
-    """A toolset whose calls are recorded."""
+    """A toolset whose calls are durable operations."""
 
-    run: FrameworkRun
-    tools: Mapping[str, Tool[..., Any]]
-    effects: Mapping[str, Effects]
+    backend: LogBackend
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        make = partial(self.wrapped.call_tool, name, tool_args, ctx, tool)
-        call = self.run.requested(ctx.tool_call_id)
-        if call is None or tool.tool_def.tool_kind in WITHOUT_EFFECTS:
-            return await make()
-        if call.name in self.tools:
-            return await self.run.call_ours(call, self.tools[call.name])
-        if not ctx.tool_call_approved and self.run.recorded(call.call_id) is None:
-            self._defer_again(call)
-        effects = self.effects.get(call.name, "once")
-        try:
-            result = await self.run.call(call, FrameworkTool(call.name, partial(_perform, make), effects))
-        except _Deferred as deferred:
-            raise deferred.cause from None
-        return translate.result_from(result)
+        operation = DurableOperation[ToolsetCallToolParams, Any, Any](
+            operation_id=ToolsetCallToolId("function", toolset_id=self.id or self.label),
+            handler=self._make,
+            parameter_transport=self.backend.parameter_transports.mcp_call(self.wrapped),
+            cache_identity=NoCacheIdentity(),
+            result_codec=ToolResultCodec(),
+            config_role="tool",
+        )
+        params = ToolsetCallToolParams(name, tool_args=tool_args, ctx=ctx, tool=tool)
+        effects = self.backend.config_for_tool(operation, tool=tool, tool_name=name)
+        if effects is False:
+            return await self._make(params)
+        return await self.backend.bind(operation)(params, config=effects)
 
-    def _defer_again(self, call: RequestedTool) -> None:
-        """Raise what the tool raised when it was called first, without a second call."""
-        if self.run.is_asked(call.call_id, "client_tool"):
-            raise CallDeferred
-        if self.run.is_asked(call.call_id, "tool"):
-            raise ApprovalRequired
-
-
-class _Deferred(Signal):
-    """A tool asked for an approval, or for a result from outside. The call has no end yet."""
-
-    def __init__(self, cause: ApprovalRequired | CallDeferred) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-async def _perform(make: Callable[[], Any], _: dict[str, Any]) -> Any:
-    """Call the framework's tool. Its arguments are bound: the framework has read them, also if a person edited them."""
-    try:
-        return translate.result_as_json(await make())
-    except (ApprovalRequired, CallDeferred) as cause:
-        raise _Deferred(cause) from None
-    except ModelRetry as error:
-        raise ToolError(error.message) from error
-    except ToolFailed as error:
-        raise CallFailed(error.message) from error
-
-
-def _streams(model: Model) -> bool:
-    while isinstance(model, WrapperModel):
-        model = model.wrapped
-    if isinstance(model, FunctionModel):
-        return model.stream_function is not None
-    return type(model).request_stream is not Model.request_stream
+    async def _make(self, params: ToolsetCallToolParams) -> Any:
+        assert params.tool is not None
+        return await self.wrapped.call_tool(params.name, params.tool_args, params.ctx, params.tool)

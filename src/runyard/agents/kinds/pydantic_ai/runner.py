@@ -41,11 +41,13 @@ async def _run(agent: Agent, wrapped: Wrapped, execution: Execution, run: Framew
 async def _start(agent: Agent, wrapped: Wrapped, execution: Execution, run: FrameworkRun) -> Any:
     from pydantic_ai.capabilities import ReinjectSystemPrompt
 
+    from runyard.agents.kinds.pydantic_ai.backend import LogBackend
     from runyard.agents.kinds.pydantic_ai.messages import history_from, prompt_of, results_in
     from runyard.agents.kinds.pydantic_ai.recording import Recording
 
     history = history_from(await said_before(execution, wrapped.history))
     tools = {tool.name: tool for tool in agent.tools}
+    recording = Recording(agent.name, run, LogBackend(run, tools, wrapped.effects))
     result = await wrapped.agent.run(
         await prompt_of(execution),
         message_history=history or None,
@@ -53,7 +55,7 @@ async def _start(agent: Agent, wrapped: Wrapped, execution: Execution, run: Fram
         usage_limits=wrapped.limits,
         toolsets=[_toolset(tools)] if tools else None,
         # without the first, pydantic-ai leaves out its system prompt if there is a history
-        capabilities=[*([ReinjectSystemPrompt()] if history else []), Recording(run, tools, wrapped.effects)],
+        capabilities=[*([ReinjectSystemPrompt()] if history else []), recording],
         infer_name=False,
     )
     run.end_invalid_calls(results_in(result.new_messages()))
