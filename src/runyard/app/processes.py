@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -117,6 +118,8 @@ class Processes:
             code = 0
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else 1
+        except Exception:
+            sys.excepthook(*sys.exc_info())
         finally:
             os._exit(code)
 

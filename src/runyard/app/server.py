@@ -12,11 +12,11 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, nullcontext, suppress
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal
 
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app, warn_if_no_api_key
+from runyard.app.listening import is_loopback, listen, metrics_ports
 from runyard.app.process import Process
 from runyard.app.processes import Processes
 from runyard.engine.running.run_services import ShowTraceback
@@ -61,7 +61,7 @@ async def serve(
     signals = _Signals()
     process = Process(settings, app, worker=worker, may_exit=True, on_traceback=on_traceback)
     listener = listener or listen(settings.host, settings.port)
-    is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not _is_loopback(listener))
+    is_guarded = keys == "needed" or (keys == "needed_off_loopback" and not is_loopback(listener))
     served = create_app(settings, process=process, keys=is_guarded)
     config = uvicorn.Config(
         served if keys != "needed_off_loopback" or is_guarded else LoopbackOnly(served, settings.origins),
@@ -280,17 +280,16 @@ def serve_in_processes(
     listener = listen(settings.host, settings.port)
     metrics: list[socket.socket] = []
     if settings.metrics_port is not None:
-        ports = [settings.metrics_port + place if settings.metrics_port else 0 for place in range(count)]
+        ports = metrics_ports(settings.metrics_port, count)
         metrics = [listen(settings.metrics_host, port, "RUNYARD_METRICS_PORT") for port in ports]
 
     def serve_child(listener: socket.socket, metrics: socket.socket | None, tell: Callable[[], None]) -> None:
-        app = load()
-
         def ready(url: str, needs_key: bool) -> None:
             log.info("server.started", url=url, worker=worker, agents=sorted(app.agents))
             tell()
 
         try:
+            app = load()
             run(
                 serve(
                     settings,
@@ -307,27 +306,6 @@ def serve_in_processes(
             raise SystemExit(1) from None
 
     return Processes(listener, metrics, count, serve_child).run()
-
-
-def listen(host: str, port: int, setting: str = "RUNYARD_PORT") -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, proto=socket.IPPROTO_TCP)  # asyncio sends small packets at once only then
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise StartupError(
-            f"Cannot listen on {host}:{port}: {error.strerror}. Set {setting} to another port."
-        ) from None
-    listener.listen(2048)
-    listener.setblocking(False)
-    return listener
-
-
-def _is_loopback(listener: socket.socket) -> bool:
-    """Whether the socket's real address is a loopback address. A host name may stand for any address."""
-    return ip_address(listener.getsockname()[0]).is_loopback
 
 
 class _HiddenCuts:

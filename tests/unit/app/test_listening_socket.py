@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from runyard.app.server import listen
+from runyard.app.listening import listen
 
 
 async def test_small_packets_leave_at_once() -> None:

@@ -41,11 +41,12 @@ def dev(
 
     from runyard.app import factories as opening
     from runyard.app import server as serving
+    from runyard.app.listening import listen
     from runyard.cli.serving.reload import Reload, inherited_socket
 
     loaded = opening.load_app(settings)
     inherited = inherited_socket()
-    listener = inherited or serving.listen(settings.host, settings.port)
+    listener = inherited or listen(settings.host, settings.port)
     watching = Reload(settings.app, listener, _say) if reload and settings.app is not None else None
 
     def ready(url: str, needs_key: bool) -> None:
