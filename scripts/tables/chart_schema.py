@@ -53,7 +53,7 @@ RULES: dict[str, dict[str, Any]] = {
         "additionalProperties": {"type": "string", "minLength": 1},
     },
     "app.mountPath": {"pattern": "^/"},
-    "serve.processes": _AT_LEAST_ONE,
+    "serve.processes": {**_AT_LEAST_ONE, "maximum": 256},
     "worker.keda.maxReplicas": _AT_LEAST_ONE,
     "worker.keda.runsPerWorker": _AT_LEAST_ONE,
     "worker.keda.pollingSeconds": _AT_LEAST_ONE,

@@ -117,6 +117,23 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def test_the_table_of_the_docs_says_what_the_rules_say() -> None:
+    """Alert, severity, metrics, limits, windows and duration of each row of docs/operations.md."""
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in re.findall(r"^\| `Runyard.*$", text, re.M)]
+    assert [row[0].strip("`") for row in rows] == [rule["alert"] for rule in ALERTS]
+    for rule, (_, severity, condition, duration) in zip(ALERTS, rows, strict=True):
+        expression = rule["expr"]
+        assert (severity, duration) == (rule["labels"]["severity"], rule.get("for", ""))
+        metrics = {str(each.name).removesuffix("_bucket") for each in selectors(expression)}
+        assert set(re.findall(r"`(\w+)`", condition)) == metrics, rule["alert"]
+        limits = set(re.findall(r"(?:>=?|==) ([\d.]+)", expression))
+        assert set(re.findall(r"(?<![\w.])\d+(?:[.]\d+)?(?!\w)", condition)) - limits == set(), rule["alert"]
+        assert limits - {*re.findall(r"\d+(?:[.]\d+)?", condition)} == set(), rule["alert"]
+        windows = set(re.findall(r"increase\(\w+(?:\{[^}]*\})?\[(\w+)\]", expression))
+        assert set(re.findall(r"\b\d+m\b", condition)) == windows, rule["alert"]
+
+
 def test_every_link_of_the_runbook_to_one_of_its_sections_works() -> None:
     text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
     anchors = {_anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}

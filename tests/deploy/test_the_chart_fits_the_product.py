@@ -10,9 +10,9 @@ import pytest
 from runyard.agents.declared.kinds import scripted
 from runyard.agents.declared.loading import App
 from runyard.app.asgi import create_app
+from runyard.app.listening import metrics_ports
 from runyard.app.process import LAST_SECONDS
 from runyard.cli import program
-from runyard.cli.parsing.commands import Command
 from runyard.engine.running.worker import RELEASE_SECONDS
 from runyard.settings import OTHER_VARIABLES, Settings, variable
 from runyard.web.auth import OPEN
@@ -56,21 +56,37 @@ def test_every_command_exists_with_its_options(values: dict[str, Any]) -> None:
     for component, template in rendered.pods().items():
         name, verb, *arguments = template["spec"]["containers"][0]["command"]
         assert (name, verb) == ("runyard", component)
-        command = commands[f"runyard {verb}"]
-        if "--processes" in arguments and not _has(command, "--processes"):
-            # the command does not have this option yet; the chart names it only if an operator asks for it
-            del arguments[arguments.index("--processes") :]
-        command._parser(name).parse_args(arguments)  # raises if it does not know an option
-
-
-def _has(command: Command, option: str) -> bool:
-    return any(option in parameter.label for parameter in command.parameters)
+        commands[f"runyard {verb}"]._parser(name).parse_args(arguments)  # raises if it does not know an option
 
 
 def test_several_processes_are_an_argument_only_if_there_are_several() -> None:
     one, three = (render(values).pods()["serve"]["spec"]["containers"][0] for values in (SMALLEST, EVERYTHING))
     assert one["command"] == ["runyard", "serve", "--no-worker"]
     assert three["command"] == ["runyard", "serve", "--processes", "3"]
+
+
+@CASES
+def test_the_metrics_of_every_process_are_scraped(values: dict[str, Any]) -> None:
+    rendered = render(values)
+    opened = {}
+    for component, template in rendered.pods().items():
+        container = template["spec"]["containers"][0]
+        ports = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
+        env = {entry["name"]: entry["value"] for entry in container["env"]}
+        opened[component] = {name: number for name, number in ports.items() if name.startswith("metrics")}
+        processes = values.get("serve", {}).get("processes", 1) if component == "serve" else 1
+        if component != "migrate":
+            assert [*opened[component].values()] == metrics_ports(int(env["RUNYARD_METRICS_PORT"]), processes)
+    [service] = rendered.of("Service", "-metrics")
+    named = {port["targetPort"]: port["port"] for port in service["spec"]["ports"]}
+    assert named == opened["serve"]
+    assert opened.get("worker", {}).items() <= named.items()
+    names = [port["name"] for port in service["spec"]["ports"]]
+    for monitor in rendered.of("ServiceMonitor"):
+        assert [endpoint["port"] for endpoint in monitor["spec"]["endpoints"]] == names
+        assert {endpoint["path"] for endpoint in monitor["spec"]["endpoints"]} <= METRICS_PORT_ROUTES
+    for policy in rendered.of("NetworkPolicy"):
+        assert [port["port"] for port in policy["spec"]["ingress"][1]["ports"]] == names
 
 
 @CASES

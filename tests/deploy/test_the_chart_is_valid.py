@@ -108,7 +108,7 @@ def test_everything_that_an_object_names_exists(values: dict[str, Any]) -> None:
     for monitor in rendered.of("ServiceMonitor"):
         labels, wanted = monitored["metadata"]["labels"], monitor["spec"]["selector"]["matchLabels"]
         assert wanted.items() <= labels.items()
-        assert [each["port"] for each in monitor["spec"]["endpoints"]] == ["metrics"]
+        assert {each["port"] for each in monitor["spec"]["endpoints"]} == services[monitored["metadata"]["name"]]
     for authentication in rendered.of("TriggerAuthentication"):
         assert authentication["metadata"]["name"] in json.dumps(rendered.of("ScaledObject"))
     for template in rendered.pods().values():

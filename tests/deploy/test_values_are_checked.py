@@ -74,6 +74,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a setting that the chart sets": ({"settings": {"drain_seconds": 5}}, "drain_seconds"),
     "a secret among the settings": ({"settings": {"database_url": "postgresql://u:p@h/d"}}, "database_url"),
     "the port of the API for metrics": ({"metrics": {"port": 8000}}, "metrics.port"),
+    "the port of the API for the metrics of the second process": (
+        {"metrics": {"port": 7999}, "serve": {"processes": 2}},
+        "metrics.port",
+    ),
     "too little time to end": ({"shutdown": {"marginSeconds": 1}}, "marginSeconds"),
     "an invalid digest": ({"image": {"digest": "latest"}}, "image.digest"),
     "an empty secret": ({"secret": {"data": {"RUNYARD_DATABASE_URL": ""}}}, "RUNYARD_DATABASE_URL"),

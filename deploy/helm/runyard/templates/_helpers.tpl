@@ -68,6 +68,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
+{{/* The name of the metrics port of one process of a pod; the first is 0. Process 2 has the next port, and so on. */}}
+{{- define "runyard.metricsPort" -}}
+metrics{{ if . }}-{{ . }}{{ end }}
+{{- end }}
+
 {{/* A value as the text of a variable. Helm reads every number as a float: without this, 67108864 is 6.7108864e+07. */}}
 {{- define "runyard.text" -}}
 {{- if kindIs "map" . -}}
