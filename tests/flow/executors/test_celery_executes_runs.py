@@ -22,6 +22,8 @@ from tests.support.servers.celery_worker import RECORDING, THREADS, CeleryWorker
 
 WITH_RABBITMQ = pytest.mark.skipif("RABBITMQ" not in os.environ, reason="docs/scaling.md says how to run it")
 
+SHUTS_DOWN = "Hitting Ctrl+C again will terminate all running tasks"  # Celery's words when it gets SIGQUIT
+
 
 @pytest.fixture
 def redis() -> Iterator[RedisBroker]:
@@ -158,6 +160,53 @@ async def test_a_stopped_worker_hands_its_run_over_within_the_drain_time(flow: F
     await celery.start(*THREADS)
     await flow.reached(run_id, "done")
     assert flow.effects("step") == [f"{run_id}:look_up"]
+
+
+async def test_a_worker_that_is_told_to_quit_lets_short_runs_end_and_loses_no_other(
+    flow: Flow, celery: CeleryWorkers
+) -> None:
+    """SIGQUIT: the soft shutdown of Celery, and then its cold one, which kills the tasks that are left."""
+    await celery.serve()
+    first = await celery.start("-P", "prefork", "-c", "2")
+    short = await flow.post(["step", "look_up"], ["wait", "short"], ["tokens", 3])
+    long = await flow.post(["step", "look_up"], ["wait", "long"], ["tokens", 3])
+    for gate in ("short", "long"):
+        await flow.at_gate(gate)
+    first.signal(signal.SIGQUIT)
+    await eventually("the worker shuts down", lambda: SHUTS_DOWN in first.log.read_text())
+    flow.notes.open_gate("short")
+    await flow.reached(short, "done")
+    assert first.alive, "it waits for the other task"
+    await first.end()
+    await celery.start(*THREADS)
+    flow.notes.open_gate("long")
+    await flow.reached(long, "done")
+    began = [words[0] for words in flow.notes.read("began")]
+    assert (began.count(short), began.count(long)) == (1, 2)
+    assert sorted(flow.effects("step")) == sorted([f"{short}:look_up", f"{long}:look_up"])
+
+
+async def test_a_whole_worker_that_is_killed_in_the_middle_of_runs_loses_nothing(
+    flow: Flow, celery: CeleryWorkers
+) -> None:
+    await celery.serve()
+    first = await celery.start(*THREADS)
+    program = (["step", "look_up"], ["call", "pay"], ["wait", "end"], ["tokens", 3])
+    runs = [await flow.post(*program) for _ in range(3)]
+
+    def standing() -> bool:
+        return len([gate for gate, _ in flow.notes.read("reached") if gate == "end"]) == len(runs)
+
+    await eventually("one process executes all runs", standing)
+    await kill(first)
+    flow.notes.open_gate("end")
+    second = await celery.start(*THREADS)
+    for run_id in runs:
+        await flow.reached(run_id, "done")
+        assert flow.effects("pay").count(f"{run_id}:pay#1") == 1
+    assert sorted(flow.effects("step")) == sorted(f"{run_id}:look_up" for run_id in runs)
+    began = [(words[0], int(words[1])) for words in flow.notes.read("began")]
+    assert sorted(began) == sorted((run_id, pod.pid) for run_id in runs for pod in (first, second))
 
 
 async def test_an_agent_with_a_queue_of_its_own_runs_there_only(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -95,3 +96,18 @@ def react(pay: Any) -> Any:
     graph = StateGraph(MessagesState).add_node(agent).add_node("tools", ToolNode([runyard.langchain_tool(pay)]))
     graph.add_edge(START, "agent").add_conditional_edges("agent", tools_condition).add_edge("tools", "agent")
     return graph.compile()
+
+
+def in_our_loop(name: str, pay: Any) -> runyard.Agent:
+    """The agent of `react` in the loop of Runyard, with the same turns."""
+    turns = [
+        {"text": turn["text"], "calls": [{"tool": name, "input": given} for _, name, given in turn.get("calls", ())]}
+        for turn in TURNS
+    ]
+    return runyard.Agent(name, model="scripted", turns=turns, tools=[pay])
+
+
+def without_numbers(stream: bytes) -> bytes:
+    """A stream with its ids, which are numbers of the log, replaced by the numbers of its frames."""
+    frames = [frame for frame in stream.split(b"\n\n") if frame.startswith(b"id: ")]
+    return b"\n\n".join(re.sub(rb"^id: \d+", b"id: %d" % number, frame) for number, frame in enumerate(frames))

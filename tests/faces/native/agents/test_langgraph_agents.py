@@ -2,7 +2,6 @@
 stream is that of any other agent."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,15 @@ from runyard.domain.events import StepFinished
 from runyard.domain.state.fold import fold
 from runyard.encryption.cipher import make
 from runyard.store import Store
-from tests.support.apps.graph_agents import ANSWERS, TRIP, TURNS, pay_tool, react, trip
+from tests.support.apps.graph_agents import (
+    ANSWERS,
+    TRIP,
+    in_our_loop,
+    pay_tool,
+    react,
+    trip,
+    without_numbers,
+)
 from tests.support.in_process.live_server import Serve, Server
 
 CAPABILITIES = ("put", "put_writes", "get_tuple", "list", "delete_thread")
@@ -180,23 +187,12 @@ async def test_a_fork_continues_from_the_checkpoint_of_any_event(serve: Serve) -
 
 
 @pytest.mark.req("S0.43")
-@pytest.mark.parametrize("backend", ["memory"])
 async def test_the_stream_of_a_graph_has_the_bytes_of_our_own_agent(serve: Serve) -> None:
     """A model with a tool, run by Runyard's own loop and by LangGraph: clients of S0 cannot tell who ran it."""
     pay = pay_tool(lambda *_: None)
-    turns = [
-        {"text": turn["text"], "calls": [{"tool": name, "input": given} for _, name, given in turn.get("calls", ())]}
-        for turn in TURNS
-    ]
-    ours = runyard.Agent("ours", model="scripted", turns=turns, tools=[pay])
-    server = await serve(runyard.App({"ours": ours, "graph": runyard.langgraph("graph", react(pay))}, default="ours"))
-    streams = [normalised(bytes((await server.ended(await server.post(name))).body)) for name in ("ours", "graph")]
+    graph = runyard.langgraph("graph", react(pay))
+    server = await serve(runyard.App({"ours": in_our_loop("ours", pay), "graph": graph}, default="ours"))
+    streams = [without_numbers(bytes((await server.ended(await server.post(name))).body)) for name in ("ours", "graph")]
     assert streams[0] == streams[1]
     assert streams[0].count(b"event: token") == 4
     assert streams[0].count(b"event: tool_end") == 1
-
-
-def normalised(stream: bytes) -> bytes:
-    """The stream with its ids, which are numbers of the log, replaced by the numbers of its frames."""
-    frames = [frame for frame in stream.split(b"\n\n") if frame.startswith(b"id: ")]
-    return b"\n\n".join(re.sub(rb"^id: \d+", b"id: %d" % number, frame) for number, frame in enumerate(frames))
