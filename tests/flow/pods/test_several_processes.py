@@ -88,7 +88,7 @@ async def test_children_stop_when_their_parent_dies(flow: Flow) -> None:
 
 @pytest.mark.parametrize("what", BAD_APPS)
 async def test_if_a_new_process_cannot_start_it_says_why_and_the_old_ones_serve(flow: Flow, what: str) -> None:
-    """Until the next SIGHUP, which replaces them when the cause is mended."""
+    """They serve until another SIGHUP replaces them, after the cause is corrected."""
     bad, reason = BAD_APPS[what]
     app = flow.folder / "app.py"
     app.write_text(GOOD_APP)
