@@ -11,16 +11,22 @@ select {run} from runs r where r.owner = $1 and r.external_id = $2;
 select {run} from runs r where r.owner = $1 and r.id = any($2::uuid[]);
 
 -- name: ancestors
--- The last runs before a run along parent_id, newest first. (`coalesce` keeps the planner from scanning all runs of an
--- owner.)
+-- The last runs before a run along parent_id, newest first. (`offset 0` makes the planner look up each run by its id. With
+-- the statistics of an empty table it would scan all runs, or all of an owner.)
 with recursive line as (
   select p.id, p.parent_id, p.owner, 1 as depth
-    from runs r join runs p on p.id = r.parent_id and coalesce(p.owner) = r.owner where r.id = $1 and $2 > 0
+    from runs r
+    cross join lateral (select p.id, p.parent_id, p.owner from runs p where p.id = r.parent_id offset 0) p
+   where r.id = $1 and $2 > 0 and p.owner = r.owner
   union all
   select p.id, p.parent_id, p.owner, l.depth + 1
-    from line l join runs p on p.id = l.parent_id and coalesce(p.owner) = l.owner where l.depth < $2
+    from line l
+    cross join lateral (select p.id, p.parent_id, p.owner from runs p where p.id = l.parent_id offset 0) p
+   where l.depth < $2 and p.owner = l.owner
 )
-select {run} from line l join runs r on r.id = l.id order by l.depth;
+select r.* from line l
+  cross join lateral (select {run} from runs r where r.id = l.id offset 0) r
+ order by l.depth;
 
 -- name: list_runs
 -- An owner's runs, newest first, by agent or thread.
