@@ -21,8 +21,9 @@ Made by `make docs` from the OpenAPI document (`GET /openapi.json`); do not edit
 
 Bodies are JSON in UTF-8, declared as `application/json`. Times are ISO 8601 in UTC. A POST that creates an object takes
 an `Idempotency-Key` (1 to 200 characters, kept for 24 hours). The same request with the same key returns the same
-response; another request with that key returns 409. An unknown field or query parameter returns 422 with a hint; only
-the contract routes accept unknown fields.
+response; another request with that key returns 409. An unknown field or query parameter returns 422 with a hint. The
+contract and A2A routes accept unknown fields; they, the routes of MCP and LangGraph and the probes ignore unknown query
+parameters.
 
 A stream is `text/event-stream`. It takes `Last-Event-ID`, `fromSeq` and `after`, each the last seq that the client has
 seen. The largest of them counts; a value that is not a whole number returns 400. The stream ends cleanly only after the

@@ -51,7 +51,7 @@ class AccessLog:
 
 def _about(scope: Scope) -> dict[str, str]:
     method = scope["method"]
-    fields = {"method": method if method in METHODS else "other", "route": _route(scope)}
+    fields = {"method": method if method in METHODS else "other", "route": route_of(scope)}
     caller: Caller | None = scope.get(CALLER)
     if caller is not None and caller.key_id is not None:
         fields |= {"owner": caller.owner, "key": caller.key_id}
@@ -59,6 +59,7 @@ def _about(scope: Scope) -> dict[str, str]:
     return {**fields, "run_id": run_id} if is_id(run_id) else fields
 
 
-def _route(scope: Scope) -> str:
+def route_of(scope: Scope) -> str:
+    """Return the path of the route that answers, as it is declared, or `none`."""
     plain: str | None = scope.get(ROUTE)
     return plain or str(getattr(scope.get("route"), "path", "none"))

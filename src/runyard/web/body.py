@@ -98,10 +98,13 @@ class NotDeclared(Invalid):
 class StrictRoute(APIRoute):
     """A route that refuses invalid bodies, unknown fields and unknown query parameters."""
 
+    refuses_query = True
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         parameters = frozenset(parameter.alias for parameter in self.dependant.query_params)
         takes_body = self.body_field is not None
+        refuses_query = self.refuses_query or bool(parameters)
 
         async def strict(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
@@ -111,11 +114,18 @@ class StrictRoute(APIRoute):
                     refuse_fields(given)
                 else:
                     refuse_other_types(request)
-            if parameters:  # a route without parameters, such as /health, ignores those that a proxy adds
+            if refuses_query and request.scope["query_string"]:
                 refuse_other_parameters(request.query_params, parameters)
             return await handle(request)
 
         return strict
+
+
+class OpenRoute(StrictRoute):
+    """A route that ignores query parameters if it has none: a probe, a proxy or a client of another protocol may add
+    some."""
+
+    refuses_query = False
 
 
 def refuse_fields(given: Any) -> None:

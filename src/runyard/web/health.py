@@ -9,8 +9,8 @@ from runyard.web.errors.problems import Problem
 from runyard.web.responses import Json
 from runyard.web.routing import Router
 
-router = Router("health")
-metrics_router = Router("metrics")
+router = Router("health", is_open=True)
+metrics_router = Router("metrics", is_open=True)
 
 
 @router.get("/health")

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runyard.engine.access import Caller
 from runyard.errors import TooManyStreams
 from runyard.web.access_log import ROUTE
-from runyard.web.body import StrictRoute
+from runyard.web.body import OpenRoute, StrictRoute, refuse_other_parameters
 from runyard.web.errors import problems
 from runyard.web.limits.stream_slots import SLOTS, StreamSlots
 from runyard.web.responses import Key
@@ -49,21 +49,29 @@ class BytesResponse(Response):
 
 
 class FastRoute(Route):
-    """A route that `FastRoutes` answers. `is_stream`: its responses count against the limits of open streams."""
+    """A route that `FastRoutes` answers. `is_stream`: its responses count against the limits of open streams. `query`
+    has the names of its query parameters; without it, the route accepts any."""
 
-    def __init__(self, method: str, path: str, handler: Handler, is_stream: bool) -> None:
+    def __init__(
+        self, method: str, path: str, handler: Handler, is_stream: bool, query: frozenset[str] | None = None
+    ) -> None:
         super().__init__(path, handler, methods=[method])
         self.methods = {method}  # Starlette adds HEAD to every GET
         self.is_stream = is_stream
+        self.query = query
 
 
 class Router(APIRouter):
     """The routes of one tag. The first paragraph of an endpoint's docstring is its summary in the OpenAPI document,
-    the rest its description."""
+    the rest its description.
 
-    def __init__(self, tag: str) -> None:
-        super().__init__(route_class=StrictRoute, tags=[tag])
+    Its routes refuse unknown query parameters. `is_open`: they ignore them, because clients of other protocols and
+    probes send parameters that this server does not have."""
+
+    def __init__(self, tag: str, *, is_open: bool = False) -> None:
+        super().__init__(route_class=OpenRoute if is_open else StrictRoute, tags=[tag])
         self._tag = tag
+        self._is_open = is_open
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         first, _, rest = (inspect.getdoc(endpoint) or endpoint.__name__).partition("\n\n")
@@ -105,8 +113,10 @@ class Router(APIRouter):
         if binary == "request":
             extra["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": BYTES}}}
 
+        query = None if self._is_open else frozenset(each["name"] for each in parameters if each["in"] == "query")
+
         def declare(handler: Handler) -> Handler:
-            self.routes.append(FastRoute(method, path, handler, is_stream and is_counted))
+            self.routes.append(FastRoute(method, path, handler, is_stream and is_counted, query))
             self.add_api_route(
                 path,
                 _documented(handler, path, body, takes_key=method == "POST" and takes_key is not False),
@@ -164,21 +174,23 @@ class FastRoutes:
                 scope[ROUTE] = route.path
                 scope[SLOTS] = self._slots
                 request = Request(scope, receive)
-                await (self._stream if route.is_stream else self._answer)(route.endpoint, request, send)
+                await (self._stream if route.is_stream else self._answer)(route, request, send)
                 return
         await self._otherwise(scope, receive, send)
 
-    async def _stream(self, handler: Handler, request: Request, send: Send) -> None:
+    async def _stream(self, route: FastRoute, request: Request, send: Send) -> None:
         caller: Caller = request.scope[problems.CALLER]
         try:
             with self._slots.taken(caller.key_id):
-                await self._answer(handler, request, send)
+                await self._answer(route, request, send)
         except TooManyStreams as error:
             await problems.answer(error, request.scope)(request.scope, request.receive, send)
 
-    async def _answer(self, handler: Handler, request: Request, send: Send) -> None:
+    async def _answer(self, route: FastRoute, request: Request, send: Send) -> None:
         try:
-            response = await handler(request)
+            if request.scope["query_string"] and route.query is not None:
+                refuse_other_parameters(request.query_params, route.query)
+            response = await route.endpoint(request)
         except Exception as error:
             response = problems.answer(error, request.scope)
         await response(request.scope, request.receive, send)

@@ -20,8 +20,10 @@ from runyard.app.server import http_protocol
 from runyard.domain.api_key import ALL_SCOPES, Scope
 from runyard.settings import Settings
 from runyard.store import Store
+from runyard.web.app import App as WebApp
 from tests.support.eventually import PATIENCE
 from tests.support.in_process.app_factory import create_app
+from tests.support.in_process.declared_statuses import DeclaredStatuses
 from tests.support.in_process.raw_stream import RawStream
 
 QUICK: Mapping[str, Any] = {
@@ -98,16 +100,19 @@ class Server:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, app: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
+    settings: Settings, agents: App, store: Store | None = None, *, worker: bool = True, keys: bool = False
 ) -> AsyncIterator[Server]:
     """A pod from start to stop. Stopping drains as a SIGTERM would: runs go back, streams are cut, then it closes."""
-    process = Process(settings, app, worker=worker, store=store)
+    process = Process(settings, agents, worker=worker, store=store)
     listener = socket.socket(proto=socket.IPPROTO_TCP)  # asyncio sends small packets at once only then
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
     port = listener.getsockname()[1]
+    app = create_app(settings, process=process, keys=keys)
+    assert isinstance(app, WebApp)
+    compared = DeclaredStatuses(app, keys)
     config = uvicorn.Config(
-        create_app(settings, process=process, keys=keys),
+        compared,
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -127,6 +132,7 @@ async def served(
         await process.drain(settings.drain_seconds)
         await _close(server)
         await process.stop()
+    assert not compared.found, sorted(compared.found)
 
 
 async def _listen(server: uvicorn.Server, config: uvicorn.Config, listener: socket.socket) -> None:

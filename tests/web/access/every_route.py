@@ -11,6 +11,7 @@ from runyard.base.ids import new_id, new_name
 from runyard.domain.conversations.thread import Share
 from runyard.domain.push import Push
 from runyard.web.app import App
+from tests.support.in_process.declared_statuses import DeclaredStatuses
 from tests.support.in_process.live_server import Server
 from tests.support.in_process.raw_stream import RawStream
 
@@ -30,9 +31,9 @@ class Operation(NamedTuple):
 
 
 def app_of(server: Server) -> App:
-    app = server.uvicorn.config.app
-    assert isinstance(app, App)
-    return app
+    compared = server.uvicorn.config.app
+    assert isinstance(compared, DeclaredStatuses)
+    return compared.app
 
 
 def operations(app: FastAPI) -> list[Operation]:

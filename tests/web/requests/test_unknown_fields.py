@@ -3,13 +3,16 @@
 from typing import Any
 
 from runyard.base.fields import hint
+from runyard.base.ids import new_id
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.in_process.live_server import Serve, Server
-from tests.web.access.every_route import app_of, bearer, create_objects, operations
+from tests.web.access.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.responses.test_problems import MARKER, MEMORY, problem
 
 OPEN_BY_CONTRACT = {"/agents/run/sync", "/agents/run/stream"}
+OPEN_BY_PROTOCOL = ("/a2a/", "/mcp", "/langgraph/", "/.well-known/")  # their clients send what other servers have
+PROBES = {"/health", "/health/ready", "/metrics", "/agents/schema.json"}
 OPEN_BY_A2A = "/a2a/"  # newer clients may send fields that this version does not know
 FILES = {"/api/files"}  # the body is the bytes of a file
 BATCH = "/langgraph/runs/batch"
@@ -48,12 +51,37 @@ async def test_every_route_but_those_of_the_contract_refuses_a_field_that_it_doe
 
 
 @MEMORY
-async def test_every_list_refuses_a_query_parameter_that_it_does_not_have(server: Server) -> None:
-    for path in ("/api/runs?agnet=happy", "/api/runs?stauts=done", "/chats?limt=1", "/api/messages?channelid=x"):
-        [error] = problem(await server.http.get(path), 422, "invalid")["errors"]
-        assert error["where"] == "query"
-        assert "did you mean" in error["what"]
-    assert (await server.http.get("/health?probe=1")).status_code == 200, "a load balancer may add what it likes"
+async def test_every_route_refuses_a_query_parameter_that_it_does_not_have(server: Server) -> None:
+    """Before it looks for the object, so that any id does. Only clients of some protocols and probes may send more."""
+    document, ids = app_of(server).openapi(), next(unknown())
+    tried: set[str] = set()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path.startswith(OPEN_BY_PROTOCOL) or path in PROBES | OPEN_BY_CONTRACT:
+                continue
+            names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+            for given, meant in [(MARKER, ""), *((f"{name}e", name) for name in names)]:
+                if given in names:
+                    continue
+                at = Operation(method.upper(), path).at(ids).partition("?")[0]
+                answer = await server.http.request(method, at, params={given: "1"})
+                assert answer.status_code == 422, (method, path, answer.text)
+                hinted = f"Unknown field; did you mean `{meant}`?" if meant else "Unknown field; "
+                assert hinted in answer.text, (method, path, answer.text)
+                assert MARKER not in answer.text
+                tried.add(f"{method} {path}")
+    assert len(tried) > 60
+    assert {"get /api/runs/{run_id}/events", "get /api/runs", "post /api/threads/{thread_id}/messages"} <= tried
+
+
+@MEMORY
+async def test_what_a_client_of_a_protocol_or_a_probe_adds_is_ignored(server: Server) -> None:
+    for path in ("/health?probe=1", "/a2a/happy/tasks?page_size=1&A2A-Version=1.0", "/langgraph/info?xray=true"):
+        assert (await server.http.get(path)).status_code == 200, path
+    body = {"request_id": "r1", "task_type": "happy", "inputs": {}}
+    assert (await server.http.post("/agents/run/sync?trace=1", json=body)).json()["status"] == "ok"
+    missing = await server.http.get(f"/v1/responses/resp_{new_id()}?include[]=reasoning.encrypted_content")
+    assert missing.status_code == 404, "OpenAI's client may ask for parts that do not exist here"
 
 
 @MEMORY

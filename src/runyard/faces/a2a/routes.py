@@ -51,19 +51,19 @@ LIST_PARAMETERS = (
     _parameter("includeArtifacts", type="boolean"),
 )
 
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 # --- cards
 
 
-@router.get(CARD)
+@router.get(CARD, responses={304: {}})
 async def default_card(request: Request) -> Response:
     """Get the card of the default agent."""
     return _card(request, context_of(request).options(CardOptions).default)
 
 
-@router.get(f"{AGENT}{CARD}")
+@router.get(f"{AGENT}{CARD}", responses={304: {}})
 async def agent_card(request: Request, agent: str) -> Response:
     """Get the card of an agent."""
     return _card(request, agent)

@@ -23,7 +23,7 @@ AGENT = "/api/ag-ui/{agent}"
 router = Router(FACE)
 
 
-@router.fast("POST", AGENT, is_stream=True, body=wire.RunAgentInput)
+@router.fast("POST", AGENT, is_stream=True, body=wire.RunAgentInput, statuses=(415,))
 async def run_agent(request: Request) -> Response:
     """Run an agent, or answer what it waits for. The answer is a stream of AG-UI events."""
     body, context = await read(request, wire.RunAgentInput), context_of(request)

@@ -30,7 +30,7 @@ START_INDEX = ({"name": "startIndex", "in": "query", "required": False, "schema"
 router = Router(FACE)
 
 
-@router.fast("POST", AGENT, is_stream=True, body=wire.NewMessage)
+@router.fast("POST", AGENT, is_stream=True, body=wire.NewMessage, statuses=(415,))
 async def send(request: Request) -> Response:
     """Send the messages of a chat, as `DefaultChatTransport` does. The answer is a stream."""
     body = await read(request, wire.NewMessage, or_text=True)
@@ -39,7 +39,7 @@ async def send(request: Request) -> Response:
     return await _stream_of(request, body.id, body)
 
 
-@router.fast("POST", CHAT, is_stream=True, body=wire.NewMessage)
+@router.fast("POST", CHAT, is_stream=True, body=wire.NewMessage, statuses=(415,))
 async def send_to_chat(request: Request) -> Response:
     """Send the messages of the chat in the path, as `WorkflowChatTransport` does. The answer is a stream."""
     body = await read(request, wire.NewMessage, or_text=True)
@@ -59,13 +59,13 @@ def _stream(request: Request, parts: Parts, start_index: int, **headers: str) ->
     return PartStream(context_of(request), parts.run_id, encoder, {**parts.headers, **headers})
 
 
-@router.fast("GET", f"{CHAT}/stream", is_stream=True, parameters=START_INDEX)
+@router.fast("GET", f"{CHAT}/stream", is_stream=True, parameters=START_INDEX, statuses=(204,))
 async def resume(request: Request) -> Response:
     """Follow the answer of a chat from its first chunk, or from `startIndex`; 204 if the chat has no open answer."""
     return await _resumed(request, request.path_params["chat_id"], request.path_params["chat_id"])
 
 
-@router.fast("GET", f"{CHAT}/{{stream_id}}/stream", is_stream=True, parameters=START_INDEX)
+@router.fast("GET", f"{CHAT}/{{stream_id}}/stream", is_stream=True, parameters=START_INDEX, statuses=(204,))
 async def resume_in_chat(request: Request) -> Response:
     """Follow a stream of the chat in the path from its first chunk, or from `startIndex`."""
     return await _resumed(request, request.path_params["stream_id"], request.path_params["chat_id"])

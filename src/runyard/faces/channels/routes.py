@@ -26,7 +26,7 @@ MemberKind = Literal["user", "agent"]
 router = Router("channels")
 
 
-@router.fast("GET", "/api/sse", is_stream=True)
+@router.fast("GET", "/api/sse", is_stream=True, statuses=(410,))
 async def watch(request: Request) -> Response:
     """Follow messages, reactions and agents in all conversations that the caller sees."""
     context, asked, caller = context_of(request), requested_start(request), await owner_of(request)

@@ -42,7 +42,7 @@ FACE = "contract"
 
 RUN_PARAMETER = {"name": wire.RUN_HEADER, "in": "header", "required": False, "schema": {"type": "string"}}
 
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 class ContractOptions(NamedTuple):

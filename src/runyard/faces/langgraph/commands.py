@@ -35,7 +35,7 @@ UNKNOWN = "This server does not know that command. It has: {}."
 UPDATE = "This server cannot change the state of a graph. Leave `update` and `goto` out, and answer the interrupt."
 M = TypeVar("M", bound=BaseModel)
 
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 class Call(NamedTuple):
@@ -61,7 +61,7 @@ async def stream_events(request: Request) -> Response:
     return ThreadEventStream(context_of(request), thread, StreamRequest(frozenset(body.channels), is_root, body.since))
 
 
-@router.fast("POST", f"{THREAD}/commands", body=wire.ThreadCommand)
+@router.fast("POST", f"{THREAD}/commands", body=wire.ThreadCommand, statuses=(415,))
 async def send_command(request: Request) -> Response:
     """Start a run, answer interrupts, or read the state of a thread."""
     body = await read(request, wire.ThreadCommand)

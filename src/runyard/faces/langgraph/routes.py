@@ -67,39 +67,39 @@ LIST_PARAMETERS = (
 )
 
 Batch = Annotated[list[wire.NewRun], Field(min_length=1, max_length=wire.MOST_ROWS)]
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 # --- new runs
 
 
-@router.fast("POST", f"{THREAD_RUNS}/stream", is_stream=True, body=wire.NewRun)
+@router.fast("POST", f"{THREAD_RUNS}/stream", is_stream=True, body=wire.NewRun, statuses=(415,))
 async def stream_run(request: Request) -> Response:
     """Start or resume a run in a thread, and follow it."""
     body, started = await _started(request)
     return await _stream(request, started, body.modes, cancels=body.on_disconnect == "cancel")
 
 
-@router.fast("POST", f"{RUNS}/stream", is_stream=True, body=wire.NewRun)
+@router.fast("POST", f"{RUNS}/stream", is_stream=True, body=wire.NewRun, statuses=(415,))
 async def stream_alone(request: Request) -> Response:
     """Start a run in a new thread, and follow it."""
     return await stream_run(request)
 
 
-@router.fast("POST", f"{THREAD_RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun)
+@router.fast("POST", f"{THREAD_RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun, statuses=(415,))
 async def wait_run(request: Request) -> Response:
     """Start or resume a run in a thread, and wait for its values."""
     body, started = await _started(request)
     return await _values(request, started, cancels=body.on_disconnect == "cancel")
 
 
-@router.fast("POST", f"{RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun)
+@router.fast("POST", f"{RUNS}/wait", is_stream=True, or_json=True, body=wire.NewRun, statuses=(415,))
 async def wait_alone(request: Request) -> Response:
     """Start a run in a new thread, and wait for its values."""
     return await wait_run(request)
 
 
-@router.fast("POST", THREAD_RUNS, body=wire.NewRun)
+@router.fast("POST", THREAD_RUNS, body=wire.NewRun, statuses=(415,))
 async def create_run(request: Request) -> Response:
     """Start or resume a run in a thread."""
     _, started = await _started(request)
@@ -108,13 +108,13 @@ async def create_run(request: Request) -> Response:
     return Json(await shown_run(engine, started.thread, run, started.part), headers=started.headers("stream"))
 
 
-@router.fast("POST", RUNS, body=wire.NewRun)
+@router.fast("POST", RUNS, body=wire.NewRun, statuses=(415,))
 async def create_alone(request: Request) -> Response:
     """Start a run in a new thread."""
     return await create_run(request)
 
 
-@router.post(f"{RUNS}/batch")
+@router.post(f"{RUNS}/batch", responses={415: {}})
 async def create_batch(engine: EngineDep, owner: Owner, request: Request, body: Batch, key: Key = None) -> Response:
     """Start runs, each in a new thread."""
     made: list[dict[str, Any]] = []

@@ -46,7 +46,7 @@ SETTINGS = (
     "`if_exists: do_nothing` to use the agent as it is."
 )
 
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 @router.get(f"{BASE}/ok")
@@ -225,7 +225,7 @@ async def get_thread(engine: EngineDep, owner: Owner, thread_id: str, include: s
     return Json(await shown_thread(engine, await find_thread(engine, owner, thread_id)))
 
 
-@router.patch(THREAD)
+@router.patch(THREAD, responses={204: {}})
 async def change_thread(
     engine: EngineDep, owner: Owner, thread_id: str, request: Request, body: wire.ThreadChange
 ) -> Response:

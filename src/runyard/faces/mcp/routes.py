@@ -38,7 +38,7 @@ SECRET_LENGTH = 32
 ROUTING = (wire.VERSION_HEADER, wire.METHOD_HEADER, wire.NAME_HEADER, wire.SESSION_HEADER)
 LAST_EVENT = {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}
 
-router = Router(FACE)
+router = Router(FACE, is_open=True)
 
 
 class NoSession(NotFound):
@@ -58,7 +58,14 @@ class ForeignOrigin(ScopeMissing):
 
 
 @router.fast(
-    "POST", PATH, is_stream=True, is_counted=False, or_json=True, body=wire.Message, takes_key=False, statuses=(202,)
+    "POST",
+    PATH,
+    is_stream=True,
+    is_counted=False,
+    or_json=True,
+    body=wire.Message,
+    takes_key=False,
+    statuses=(202, 403),
 )
 async def send(request: Request) -> Response:
     """Send a message of MCP: a request, a notification, or an answer to a form. A tool call is answered by a stream."""
@@ -185,7 +192,7 @@ async def _until_end(request: Request, caller: Caller, started: Started) -> Resp
     return Json(last, headers={"Runyard-Run-Id": started.run_id})
 
 
-@router.fast("GET", PATH, is_stream=True, parameters=(LAST_EVENT,), statuses=(404, 405))
+@router.fast("GET", PATH, is_stream=True, parameters=(LAST_EVENT,), statuses=(403, 404, 405))
 async def resume(request: Request) -> Response:
     """Continue the stream of a tool call after the event `Last-Event-ID`. There is no other stream to follow."""
     _check_origin(request)

@@ -12,7 +12,7 @@ from runyard.engine.queries.views import checked_id
 from runyard.errors import Invalid, NotFound
 from runyard.faces.native import wire
 from runyard.web.auth import owner_of
-from runyard.web.body import UPLOAD, refuse_other_parameters
+from runyard.web.body import UPLOAD
 from runyard.web.context import engine_of
 from runyard.web.responses import Json
 from runyard.web.routing import Router
@@ -36,7 +36,6 @@ async def upload(request: Request) -> Response:
     """Upload a file. The body is its bytes, Content-Type its type.
 
     The file is deleted if no message and no run refers to it within a day (`RUNYARD_UNUSED_FILE_SECONDS`)."""
-    refuse_other_parameters(request.query_params, {"name"})
     owner, name = await owner_of(request), request.query_params.get("name", "")
     if not name:
         raise Invalid("The query parameter `name` is missing. Send the name of the file.")
@@ -44,7 +43,7 @@ async def upload(request: Request) -> Response:
     return Json(row(await engine_of(request).files.upload(owner, name, kind, request.stream())), 201)
 
 
-@router.fast("GET", UPLOAD + "/{file_id}", binary="response", parameters=())
+@router.fast("GET", UPLOAD + "/{file_id}", binary="response", parameters=(), statuses=(304,))
 async def download(request: Request) -> Response:
     """Download a file. Only images are shown by browsers; other types are attachments."""
     files = engine_of(request).files

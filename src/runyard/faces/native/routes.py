@@ -33,7 +33,7 @@ from runyard.faces.native.finding import thread_row
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
-from runyard.web.routing import Router
+from runyard.web.routing import STREAM_PARAMETERS, Router
 from runyard.web.streaming.sse import EventStream, LiveStream, already_complete, start_of
 
 FACE = "native"
@@ -52,10 +52,16 @@ IdPart = Annotated[
 ]
 ErrorFilter = Annotated[str | None, Query(max_length=100, description="Only runs that failed with this code.")]
 
+# With `children=true`, a position is the id of an event of that stream.
+LOG_PARAMETERS = (
+    {"name": "children", "in": "query", "required": False, "schema": {"type": "boolean"}},
+    *({**each, "schema": {"type": "string"}} for each in STREAM_PARAMETERS),
+)
+
 router = Router(FACE)
 
 
-@router.fast("GET", "/api/runs/{run_id}/log", is_stream=True)
+@router.fast("GET", "/api/runs/{run_id}/log", is_stream=True, parameters=LOG_PARAMETERS)
 async def log(request: Request) -> Response:
     """Follow a run with complete events; with `children=true`, also its child runs, in one stream."""
     context = context_of(request)
@@ -69,7 +75,8 @@ async def log(request: Request) -> Response:
 
 async def _tree(request: Request) -> Response:
     context = context_of(request)
-    given = request.headers.get("last-event-id") or request.query_params.get("after")
+    query = request.query_params
+    given = request.headers.get("last-event-id") or query.get("after") or query.get("fromSeq")
     positions = parsed_cursor(given)
     run = await context.engine.views.run(await owner_of(request), request.path_params["run_id"])
     if given and run.status.is_terminal and positions[""] >= run.last_seq:

@@ -59,7 +59,7 @@ async def revoke(engine: EngineDep, owner: Owner, thread_id: str, share_id: str)
     return Response(status_code=204)
 
 
-@router.get("/api/shared", response_model=wire.SharedThread, responses={404: {"description": "Not Found"}})
+@router.get("/api/shared", response_model=wire.SharedThread, responses={404: {}, 429: {}})
 async def read_shared(request: Request, engine: EngineDep, token: Token = "") -> Response:
     """Read the conversation behind a link. A 404 for a link that is unknown, revoked or expired."""
     if not _is_on(request):

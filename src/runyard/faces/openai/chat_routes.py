@@ -21,7 +21,7 @@ ROUTE = "/v1/chat/completions"
 router = Router(FACE)
 
 
-@router.fast("POST", ROUTE, is_stream=True, or_json=True, body=wire.NewCompletion)
+@router.fast("POST", ROUTE, is_stream=True, or_json=True, body=wire.NewCompletion, statuses=(415,))
 async def complete(request: Request) -> Response:
     """Ask an agent with a list of messages. The completion comes when it is complete, or as a stream."""
     owner, context = await owner_of(request), context_of(request)

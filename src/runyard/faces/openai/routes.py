@@ -33,20 +33,26 @@ CANCEL_PATIENCE = 5.0
 MOST_ITEMS = 100
 RESPONSE = "/v1/responses/{response_id}"
 _WHOLE_NUMBER = {"type": "string", "pattern": "^[0-9]{1,16}$"}
+# Clients of OpenAI may ask for further parts of a response; this server has none.
+_INCLUDE: dict[str, Any] = {"in": "query", "required": False, "schema": {"type": "array", "items": {"type": "string"}}}
+INCLUDES = ({"name": "include", **_INCLUDE}, {"name": "include[]", **_INCLUDE})
 RETRIEVE_PARAMETERS = (
     {"name": "stream", "in": "query", "required": False, "schema": {"type": "boolean"}},
     {"name": "starting_after", "in": "query", "required": False, "schema": _WHOLE_NUMBER},
+    {"name": "include_obfuscation", "in": "query", "required": False, "schema": {"type": "boolean"}},
+    *INCLUDES,
 )
 ITEM_PARAMETERS = (
     {"name": "order", "in": "query", "required": False, "schema": {"enum": ["asc", "desc"]}},
     {"name": "limit", "in": "query", "required": False, "schema": _WHOLE_NUMBER},
     {"name": "after", "in": "query", "required": False, "schema": {"type": "string"}},
+    *INCLUDES,
 )
 
 router = Router(FACE)
 
 
-@router.fast("POST", "/v1/responses", is_stream=True, or_json=True, body=wire.NewResponse)
+@router.fast("POST", "/v1/responses", is_stream=True, or_json=True, body=wire.NewResponse, statuses=(415,))
 async def create(request: Request) -> Response:
     """Ask an agent. The response comes when it is complete, as a stream (`stream`), or later (`background`)."""
     owner, context = await owner_of(request), context_of(request)

@@ -37,6 +37,7 @@ ALWAYS = (400, 408, 413, 422, 431, 500, 503)
 BEFORE_ROUTING = (408, 431)  # sent for a connection, before its path is known
 OF_RUNS = ("{run_id}", "{interaction_id}", "{response_id}")
 STREAM = "text/event-stream"
+SEARCHES = ("/api/search", "/api/agents/{agent_id}/passages")  # refused if what they search is encrypted
 
 
 def _content(kind: str, schema: str) -> dict[str, Any]:
@@ -59,6 +60,8 @@ def describe(document: dict[str, Any], needs_keys: bool, public: frozenset[str])
         for method, operation in operations.items():
             answers = operation["responses"]
             found = _errors(method, path, operation, needs_keys and path not in public)
+            if not needs_keys:
+                found.add(403)  # pages of other sites (`web/loopback.py`)
             for status in sorted(found | {int(each) for each in answers if each >= "400"}):
                 content = PROBLEM_CONTENT if status in BEFORE_ROUTING else _content(kind, schema)
                 answers[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
@@ -75,13 +78,18 @@ def _errors(method: str, path: str, operation: dict[str, Any], needs_key: bool) 
         found.add(429)  # streams and queues are limited without keys too
     if "{" in path or method != "get" or _names_an_object(operation):
         found.add(404)
-    if any(name in path for name in OF_RUNS) or path in SHAPED:
+    if any(name in path for name in OF_RUNS) or path in SHAPED or _takes_key(operation):
         found.add(410)
-    if method != "get":
+    if method != "get" or path in SEARCHES:
         found.add(409)
     if "application/octet-stream" in str(operation.get("requestBody")):
         found.add(415)
     return found
+
+
+def _takes_key(operation: dict[str, Any]) -> bool:
+    """Tell whether a repeated request gets the run of the first one, which may have been deleted."""
+    return any(each["name"].lower() == "idempotency-key" for each in operation.get("parameters", ()))
 
 
 def _names_an_object(operation: dict[str, Any]) -> bool:
