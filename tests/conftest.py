@@ -110,6 +110,14 @@ def _is_traced(item: pytest.Item) -> bool:
     return kind == "store" or item.get_closest_marker("postgres") is None
 
 
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """New files and folders are for everybody, unless the code says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"

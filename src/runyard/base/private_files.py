@@ -7,6 +7,7 @@ whole.
 import os
 import secrets
 from pathlib import Path
+from typing import BinaryIO
 
 from runyard.base.ids import new_id
 
@@ -31,12 +32,18 @@ def make_file(path: Path) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, FILE_MODE))
 
 
+def new_file(path: Path) -> BinaryIO:
+    """Open a new file with mode 0600 for writing, in place of what has its name."""
+    path.unlink(missing_ok=True)
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb")
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file atomically: write a draft beside it, flush it to the disk, and rename it."""
     make_folder(path.parent)
     draft = path.with_name(f".{path.name}.{new_id()}")
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as file:
+        with new_file(draft) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -1,7 +1,7 @@
 """Chunks of files in an object store, through obstore: a folder, S3, Google Cloud Storage or Azure.
 
-A chunk is one object, `<content id>/<number>`. It is written whole or not at all. With encryption keys it is sealed and
-bound to its place, like a chunk in the database.
+A chunk is one object, `<content id>/<number>`. It is written whole or not at all. In a folder, only the server's user
+may read it. With encryption keys it is sealed and bound to its place, like a chunk in the database.
 
 obstore's blocking calls run in threads. Its own async calls may abort the process if it ends while one is under way.
 """
@@ -9,8 +9,11 @@ obstore's blocking calls run in threads. Its own async calls may abort the proce
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import unquote, urlsplit
 
+from runyard.base.private_files import make_folder, write_whole
 from runyard.encryption.columns import CHUNK_DATA
 from runyard.errors import StartupError, Unavailable, Unreadable
 
@@ -32,9 +35,11 @@ class ObjectFiles:
             raise StartupError("RUNYARD_FILE_STORE needs obstore: pip install 'runyard[objects]'.") from None
         self._obstore = obstore
         self._ring = ring
-        options: dict[str, Any] = {"mkdir": True} if url.startswith("file:") else {}
+        self._folder = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
         try:
-            self._store = from_url(url, **options)
+            if self._folder is not None:
+                make_folder(self._folder)
+            self._store = from_url(url)
         except Exception as error:  # obstore raises its own errors; their text may hold a key
             raise StartupError(
                 f"RUNYARD_FILE_STORE cannot be opened ({type(error).__name__}); check its address and the credentials."
@@ -42,7 +47,13 @@ class ObjectFiles:
 
     async def put(self, content_id: str, no: int, data: bytes) -> None:
         sealed = data if self._ring is None else CHUNK_DATA.seal(self._ring, data, content_id, str(no))
-        await _in_thread(lambda: self._obstore.put(self._store, _path(content_id, no), sealed))
+        await _in_thread(lambda: self._write(_path(content_id, no), sealed))
+
+    def _write(self, path: str, data: bytes) -> None:
+        if self._folder is None:
+            self._obstore.put(self._store, path, data)
+        else:  # obstore would give it the mode of the umask
+            write_whole(self._folder / path, data)
 
     async def get(self, content_id: str, no: int) -> bytes | None:
         try:
@@ -77,6 +88,8 @@ class ObjectFiles:
             done = unreadable = 0
             for path in self._paths():
                 content_id, _, no = path.rpartition("/")
+                if not no.isdigit():  # the draft of a write that was interrupted
+                    continue
                 kept = bytes(self._obstore.get(self._store, path).bytes())
                 if kept.startswith(head) != decrypt:
                     continue
@@ -85,7 +98,7 @@ class ObjectFiles:
                 except Unreadable:
                     unreadable += 1
                     continue
-                self._obstore.put(self._store, path, data)
+                self._write(path, data)
                 done += 1
             return done, unreadable
 

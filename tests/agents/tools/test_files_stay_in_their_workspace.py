@@ -43,6 +43,16 @@ async def test_a_written_file_can_be_read_and_replaced(folder: Path) -> None:
     assert [path.name for path in (folder / "notes").iterdir()] == ["one two.md"], "nothing else is left behind"
 
 
+def modes_in(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+
+
+async def test_only_the_servers_user_may_read_what_a_tool_wrote(folder: Path, open_umask: None) -> None:
+    for _ in range(2):
+        await write(folder, "notes/deeper/one.md")
+    assert modes_in(folder) == {"notes": 0o700, "deeper": 0o700, "one.md": 0o600}
+
+
 @pytest.mark.req("S1.46")
 @pytest.mark.parametrize(
     "path",

@@ -113,6 +113,19 @@ def database_url() -> str:
     return "sqlite:////nowhere/at/all.db"
 
 
+def modes_in(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.glob("runs*")}
+
+
+async def test_only_its_user_may_read_an_export(server: Server, tmp_path: Path, open_umask: None) -> None:
+    await server.ended(await server.post("happy"))
+    part = tmp_path / "runs.jsonl.part"
+    part.touch()  # of an export that was interrupted
+    async with Client("http://pod", transport=AsgiTransport(app_of(server))) as client:
+        await export_runs(client, tmp_path / "runs.jsonl", None, None, quiet=True)
+    assert modes_in(tmp_path) == {"runs.jsonl": 0o600}
+
+
 async def test_runs_that_have_ended_are_exported_with_their_logs(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
@@ -51,6 +52,26 @@ async def test_a_folder_holds_the_bytes_until_the_last_reference_is_gone(
     await files.sweep()
     assert objects_in(folder) == []
     assert await database.values("select count(*) from file_contents") == [0]
+
+
+async def test_only_the_servers_user_may_read_objects_in_a_folder(tmp_path: Path, open_umask: None) -> None:
+    folder = tmp_path / "a folder" / "objects"
+    files = ObjectFiles(f"file://{quote(str(folder))}", parse(OLD))
+    await files.put("a", 0, b"\0one")
+    await files.reseal(parse(f"{NEW},{OLD}"), False)
+    assert await ObjectFiles(f"file://{quote(str(folder))}", parse(NEW)).get("a", 0) == b"\0one"
+    assert [path.stat().st_mode & 0o777 for path in objects_in(folder)] == [0o600]
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent, folder / "a")} == {0o700}
+
+
+async def test_a_write_that_was_interrupted_is_no_object(tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    files = ObjectFiles(f"file://{folder}", parse(OLD))
+    await files.put("a", 0, b"\0one")
+    (folder / "a" / ".1.draft").write_bytes(b"half")
+    assert await files.reseal(parse(f"{NEW},{OLD}"), False) == (1, 0)
+    await files.delete("a")
+    assert objects_in(folder) == []
 
 
 async def test_a_failed_upload_leaves_no_object(database: OpenDatabase, tmp_path: Path) -> None:

@@ -5,14 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from runyard.base.private_files import make_file, make_folder, remove_tree, write_whole
+from runyard.base.private_files import make_file, make_folder, new_file, remove_tree, write_whole
 
-
-@pytest.fixture(autouse=True)
-def open_umask() -> object:
-    before = os.umask(0)
-    yield
-    os.umask(before)
+pytestmark = pytest.mark.usefixtures("open_umask")
 
 
 def mode(path: Path) -> int:
@@ -22,6 +17,7 @@ def mode(path: Path) -> int:
 def test_files_and_all_new_parents_are_for_their_owner_alone(tmp_path: Path) -> None:
     write_whole(tmp_path / "a" / "b" / "file", b"x")
     make_file(tmp_path / "a" / "other")
+    new_file(tmp_path / "a" / "third").close()
     make_folder(tmp_path / "a" / "c" / "d")
     assert {mode(path) for path in (tmp_path / "a").rglob("*") if path.is_file()} == {0o600}
     assert {mode(path) for path in tmp_path.rglob("*") if path.is_dir()} == {0o700}

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from runyard.agents.user_code.current_call import workspaces
-from runyard.base.private_files import remove_tree
+from runyard.base.private_files import make_folder, remove_tree
 from runyard.errors import Invalid, StartupError
 
 QUIET = {
@@ -65,7 +65,7 @@ def home_of(agent: str, place: str | None) -> Iterator[Path]:
             yield Path(folder)
         return
     home = (workspaces() / "claude" / agent / place).resolve()
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(home)
     yield home
 
 

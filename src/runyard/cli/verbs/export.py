@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from runyard.base.private_files import new_file
 from runyard.cli.parsing.options import seconds_of
 from runyard.cli.terminal import text
 from runyard.cli.terminal.output import echo
@@ -23,14 +24,14 @@ PAGE = 100
 async def export_runs(
     client: "AnyClient", to: Path | None, before: str | None, status: str | None, *, quiet: bool = False
 ) -> None:
-    """Write the runs to a file, which gets its name when it is complete, or to stdout. `quiet`: print no
-    progress."""
+    """Write the runs to a file that only its user may read, or to stdout. The file gets its name when it is complete.
+    `quiet`: print no progress."""
     newest = None if before is None else text.now() - timedelta(seconds=seconds_of("--before", before))
     if to is None:
         count = await _write(client, sys.stdout.buffer, newest, status, quiet)
     else:
         part = to.with_name(to.name + ".part")
-        with part.open("wb") as file:
+        with new_file(part) as file:
             count = await _write(client, file, newest, status, quiet)
         part.replace(to)
     if not quiet:
