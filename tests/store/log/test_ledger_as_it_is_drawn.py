@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runyard.domain.conversations.thread import Conversation
 from runyard.domain.events import StepFinished, StepStarted, Usage
@@ -11,7 +12,7 @@ from runyard.domain.runs.ledger import LedgerRecorder
 from runyard.domain.runs.run import Run, Status
 from runyard.store import Store
 from tests.store.channel_factories import A_PERSON, KEVIN, OSCAR, channel, declare_agents, dm, said
-from tests.store.factories import ANN, Writer, a_worker, ending, log, written
+from tests.store.factories import ANN, Writer, a_post, a_worker, ended, ending, log, post, running, written
 from tests.store.log.test_ledger import TURN, write
 from tests.store.raw_sql import OpenDatabase
 
@@ -33,6 +34,17 @@ async def recorded(store: Store, run: Run, status: Status = Status.DONE) -> None
     recorder.set_prompt("You are Kevin.", "hello")
     await write(store, writer, recorder, *TURN)
     await written(store, writer.finish(status))
+
+
+async def steered(database: OpenDatabase, *run_ids: str) -> None:
+    """Write rows of messages that steer these runs."""
+    for run_id in run_ids:
+        event = f"select id, ts, data from run_events where run_id = '{run_id}' and seq = 1"
+        await database.rows(
+            "insert into steered_messages (message_id, run_id, seq, next_run_id, face, agent, id, ts, data,"
+            f" has_client_tools, created_at) select id, '{run_id}', 1, id, 'native', 'kevin', id, ts, data, false, 1"
+            f" from ({event}) e"
+        )
 
 
 @pytest.mark.req("S3.28", "S3.34")
@@ -122,17 +134,25 @@ async def test_deleting_the_row_of_an_agent_takes_its_runs_and_their_ledger(data
     room, other = await channel(store, KEVIN), await channel(store, OSCAR)
     done = await started(store, room)
     await recorded(store, done)
-    await started(store, room)  # still at work
-    await said(store, room)  # still in the queue
+    parent = await started(store, room)  # still at work
+    child = await running(store, replace(a_post(agent="oscar"), parent_run_id=parent.id))
     kept = await started(store, other)
+    own = await ended(store, replace(a_post(agent="kevin"), parent_run_id=kept.id))
     await recorded(store, kept)
+    grandchild = await post(store, replace(a_post(agent="oscar"), parent_run_id=child.id))
+    await steered(database, parent.id, grandchild)
+    await said(store, room)  # still in the queue
+    assert len(await database.rows("select id from runs")) == 7
     await database.rows("delete from agents where id = 'kevin'")
-    assert await database.values("select agent from runs") == ["oscar"]
+    # A child of another agent's run stays, although this agent ran it.
+    assert await database.values("select id from runs order by id") == [kept.id, own.id]
     assert await database.values("select distinct run_id from run_steps") == [kept.id]
     assert await database.values("select distinct run_id from run_messages") == [kept.id]
-    assert await database.values("select run_id from run_outbox") == [kept.id]
-    assert await database.values("select distinct run_id from run_events") == [kept.id]
+    for table in ("run_outbox", "run_events"):
+        assert await database.values(f"select distinct run_id from {table} order by run_id") == [kept.id, own.id]
+    for table in ("waits", "steered_messages"):
+        assert await database.values(f"select run_id from {table}") == []
     assert await log(store, done.id) == []
-    assert await database.values("select count(*) from lanes") == [1]
+    assert await database.values("select key from lanes order by key") == sorted([kept.lane_key, own.lane_key])
     assert await store.claim(await a_worker(store), 10, suspects=False) == []
     assert len(await store.recent_messages(room.thread.id, None, 10)) == 3, "what people said stays"

@@ -1,6 +1,6 @@
 """A released migration never changes again: a database that ran it would differ from one that runs it now.
 
-A new migration gets its row here when it is released. Import lines are left out: modules may move.
+A new migration gets its row here when it is merged. Import lines are left out: modules may move.
 """
 
 import hashlib
@@ -48,6 +48,42 @@ RELEASED = {
     "0013_checkpoint_parts.postgres.sql": "a81369be699e7438eec1563b5341cf08",
     "0013_checkpoint_parts.py": "f8b589d200ae717d40ec74d3cf9b4caa",
     "0013_checkpoint_parts.sqlite.sql": "a81369be699e7438eec1563b5341cf08",
+    "0014_snapshots.postgres.sql": "ed7e6ea605db8f806f4888ee89af7dfd",
+    "0014_snapshots.py": "b8bd0d1059594e07f2eb29e2709d2a06",
+    "0014_snapshots.sqlite.sql": "94d1704dfa3b31a36a37c7f44aeea030",
+    "0015_waits.postgres.sql": "de8c69f1e3ce7ed480f8949923afd3b4",
+    "0015_waits.py": "055c4ba245a38ff4642be841c5144288",
+    "0015_waits.sqlite.sql": "b487d1c16a361f9ce829c86ad15e3119",
+    "0016_steering.postgres.sql": "04fce40e4d282ca006d9491083f3ae1b",
+    "0016_steering.py": "0edee14882a91fe764416e1d8d7740fe",
+    "0016_steering.sqlite.sql": "c2fe6d716fb176393270db7237873447",
+    "0017_files.postgres.sql": "b8535934eb2b45f0f94c1529f1f67a66",
+    "0017_files.py": "67cde76db9baf5d352c4d07e0d5bbac0",
+    "0017_files.sqlite.sql": "f9e8e9d499340839b34bd30138aabf52",
+    "0018_thread_metadata.postgres.sql": "d54a176fff5001f0ad3d162ed6225872",
+    "0018_thread_metadata.py": "34876fd1f011b3288d0ce19f01851866",
+    "0018_thread_metadata.sqlite.sql": "d54a176fff5001f0ad3d162ed6225872",
+    "0019_pushes.postgres.sql": "c170b22fcf8ad19692746b25c9446e5d",
+    "0019_pushes.py": "7d42e1f78332d54aadf2aa3a6c04d5c2",
+    "0019_pushes.sqlite.sql": "13ad15333451c91b5d477f5e75b4b82d",
+    "0020_search.postgres.sql": "898ff22d6543ed5b347686351ee8b2c6",
+    "0020_search.py": "87ea940975aa5cd8e87643125c806c0f",
+    "0020_search.sqlite.sql": "d9b5f3c57e781e340a59a95338505a08",
+    "0021_feedback_and_shares.postgres.sql": "8e01be74ec874b38159e38e353fb43a3",
+    "0021_feedback_and_shares.py": "84bdfe3b74672428dbf064e66c120956",
+    "0021_feedback_and_shares.sqlite.sql": "ad7c29d5ab7c4b12077e3965878b90c9",
+    "0022_first_token.postgres.sql": "b3e48f0493a7d29999b268641abb6942",
+    "0022_first_token.py": "623925b0d2bc9c93cb93b9a929c0595c",
+    "0022_first_token.sqlite.sql": "8ab6d64b06eb6456d41adf4e580f3b98",
+    "0023_channels_for_people.postgres.sql": "6553d67200ecb6cc75e282869f6dabf2",
+    "0023_channels_for_people.py": "208007e1a2b6544b2cb40a11e4cc0bef",
+    "0023_channels_for_people.sqlite.sql": "19ee9a415bb6f82ba4a432a7da7cad46",
+    "0024_ready_lanes.postgres.sql": "f02b9144305fcc2e846be4e8e9075968",
+    "0024_ready_lanes.py": "5008f24baa1816fe1a8291e44b52e2ef",
+    "0024_ready_lanes.sqlite.sql": "b0ca9182446beec9e686be598c8a5607",
+    "0025_child_runs_of_agents.postgres.sql": "31f9d8130bcb896ba58b6a9656531600",
+    "0025_child_runs_of_agents.py": "baec8094d2a6e4ca89981220b8228283",
+    "0025_child_runs_of_agents.sqlite.sql": "ac324cb27458fae7537eae1e9f7433fe",
 }
 
 
@@ -59,5 +95,7 @@ def digest(path: Path) -> str:
 
 
 def test_a_released_migration_never_changes() -> None:
-    """Write a new revision instead: a released one must not be edited, renamed or removed."""
+    """Write a new revision instead: a released one must not be edited, renamed or removed, and a new one gets a row."""
+    files = {path.name for path in (FOLDER / "versions").iterdir() if path.suffix in (".py", ".sql")}
+    assert sorted(files - RELEASED.keys()) == [], "without a row"
     assert {name: digest(FOLDER / "versions" / name) for name in RELEASED} == RELEASED

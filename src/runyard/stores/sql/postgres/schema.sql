@@ -576,17 +576,20 @@ create view agent_runs as
     from runs r left join threads t on t.id = r.thread_id left join lanes l on l.key = r.lane_key
    where r.face = 'channels';
 
--- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger. (A foreign key would lock
--- the agent row whenever a run is created.)
+-- Deleting the row of an agent deletes its runs in mailboxes and their child runs, with their logs and their ledger. (A
+-- foreign key would lock the agent row whenever a run is created.)
 create function drop_agent_runs() returns trigger language plpgsql as $$
 declare
   gone   uuid[];
   queues text[];
 begin
-  select array_agg(id), array_agg(distinct lane_key) into gone, queues
-    from runs where agent = old.id and face = 'channels';
+  with recursive below as (
+    select r.id, r.lane_key from runs r where r.agent = old.id and r.face = 'channels'
+    union select c.id, c.lane_key from below b join runs c on c.parent_run_id = b.id)
+  select array_agg(id), array_agg(distinct lane_key) into gone, queues from below;
   perform 1 from lanes where key = any(queues) order by key for update;
   delete from waits where run_id = any(gone);
+  delete from steered_messages where run_id = any(gone);
   delete from run_outbox where run_id = any(gone);
   delete from run_events where run_id = any(gone);
   delete from feed where run_id = any(gone);

@@ -486,9 +486,16 @@ create view agent_runs as
     from runs r left join threads t on t.id = r.thread_id left join lanes l on l.key = r.lane_key
    where r.face = 'channels';
 
--- Deleting the row of an agent deletes its runs in mailboxes, with their logs and their ledger.
+-- Deleting the row of an agent deletes its runs in mailboxes and their child runs, with their logs and their ledger. (The
+-- first statement makes the child runs the agent's own, so that the others delete them too.)
 create trigger agents_deleted after delete on agents begin
+  update runs set agent = old.id, face = 'channels' where id in (
+    with recursive below as (
+      select id from runs where agent = old.id and face = 'channels'
+      union select c.id from below b join runs c on c.parent_run_id = b.id)
+    select id from below);
   delete from waits where run_id in (select id from runs where agent = old.id and face = 'channels');
+  delete from steered_messages where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from run_outbox where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from run_events where run_id in (select id from runs where agent = old.id and face = 'channels');
   delete from feed where run_id in (select id from runs where agent = old.id and face = 'channels');
