@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from runyard.agents.context.context import Context
     from runyard.agents.declared.agent import Agent, Output
     from runyard.agents.declared.documents import Documents
-    from runyard.agents.declared.frameworks import openai_agents, pydantic_ai
-    from runyard.agents.declared.kinds import agent, claude, langgraph, plan, remote, scripted
+    from runyard.agents.declared.frameworks import claude, langgraph, openai_agents, pydantic_ai
+    from runyard.agents.declared.kinds import agent, plan, remote, scripted
     from runyard.agents.declared.loading import App
     from runyard.agents.declared.nodes import Node
     from runyard.agents.kinds.langgraph.langchain_tools import langchain_tool
@@ -145,8 +145,8 @@ _NAMES_BY_MODULE = {
     "runyard.agents.context.context": ["Context"],
     "runyard.agents.declared.agent": ["Agent", "Output"],
     "runyard.agents.declared.documents": ["Documents"],
-    "runyard.agents.declared.frameworks": ["openai_agents", "pydantic_ai"],
-    "runyard.agents.declared.kinds": ["agent", "claude", "langgraph", "plan", "remote", "scripted"],
+    "runyard.agents.declared.frameworks": ["claude", "langgraph", "openai_agents", "pydantic_ai"],
+    "runyard.agents.declared.kinds": ["agent", "plan", "remote", "scripted"],
     "runyard.agents.declared.loading": ["App"],
     "runyard.agents.declared.nodes": ["Node"],
     "runyard.agents.kinds.langgraph.langchain_tools": ["langchain_tool"],

@@ -123,6 +123,46 @@ async def weigher(ctx: Context) -> str:
 HALF, REST = "Given \\(a_1 * b_2 *", " c^2\\), $x = 1$ costs $5:\n\n$$\n\\frac{1}{2} + \\sqrt{x}\n$$\n\n$$\\wrong{$$\n"
 
 
+@runyard.tool(approval="always", effects="once")
+async def transfer(because: str, to: str, amount: int) -> str:
+    return f"sent {amount} to {to}"
+
+
+@runyard.agent(tools=[transfer])
+async def payer(ctx: Context) -> str:
+    """Pays whom the message names first."""
+    return str(await ctx.call(transfer, amount=3, to=ctx.message.text.split()[0], because="It was late."))
+
+
+async def ping(ctx: runyard.NodeContext) -> dict[str, bool]:
+    return {"alive": True}
+
+
+@runyard.agent(task_type="SORT")
+async def sorter(ctx: Context) -> str:
+    """Sorts the bags of a task."""
+    return "sorted"
+
+
+NOWHERE = "http://127.0.0.1:9"
+OTHERS = [
+    sleeper,
+    payer,
+    sorter,
+    runyard.plan("check_in", [runyard.Node("Ping", ping)], description="Checks a bag in."),
+    runyard.remote("customs", url=NOWHERE, task_type="CUSTOMS", allow=["127.0.0.1"], description="Opens a bag."),
+    runyard.remote(
+        "lounge",
+        url=NOWHERE,
+        task_type="LOUNGE",
+        allow=["127.0.0.1"],
+        description="Finds a seat in a lounge.",
+        samples=["A quiet seat"],
+        chat=True,
+    ),
+]
+
+
 class Gates:
     """Gates and notes that a test shares with the agents of a server in the same process."""
 
@@ -207,7 +247,7 @@ def app(gates: Gates) -> App:
         _porter(gates),
         _tireless(),
     ]
-    return App({each.name: each for each in (sleeper, reckoner(gates), *declared)}, {"papers": [PAPER]}, "words")
+    return App({each.name: each for each in (reckoner(gates), *OTHERS, *declared)}, {"papers": [PAPER]}, "words")
 
 
 def _traveller(gates: Gates) -> Agent:
@@ -237,7 +277,14 @@ def _tireless() -> Agent:
     async def ponder() -> str:
         return "pondered"
 
-    return Agent("tireless", model="scripted", turns=[{"calls": [{"tool": "ponder"}]}], tools=[ponder], max_turns=1)
+    return Agent(
+        "tireless",
+        model="scripted",
+        turns=[{"calls": [{"tool": "ponder"}]}],
+        tools=[ponder],
+        max_turns=1,
+        instructions="You never rest.",
+    )
 
 
 def _porter(gates: Gates) -> Agent:

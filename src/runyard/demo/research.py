@@ -31,7 +31,7 @@ _RULES = {
 }
 
 
-@agent(task_type="LIT_RETRIEVAL", chat=False)
+@agent(task_type="LIT_RETRIEVAL")
 async def literature(ctx: Context) -> Output:
     """Find papers for a query."""
     hits = await _search(ctx, "papers", _limit(ctx, "max_results", 5))
@@ -42,7 +42,7 @@ async def literature(ctx: Context) -> Output:
     return Output(outputs={"papers": found, "count": len(found), "warnings": warnings})
 
 
-@agent(task_type="RAG_RETRIEVE", chat=False)
+@agent(task_type="RAG_RETRIEVE")
 async def retrieval(ctx: Context) -> Output:
     """Find passages of the guidelines that support an answer to a query."""
     limit = _limit(ctx, "topK", 5)
@@ -59,7 +59,7 @@ async def retrieval(ctx: Context) -> Output:
     return Output(outputs={"count": len(chunks), "grounding": grounding})
 
 
-@agent(task_type="POLICY_REVIEW", chat=False)
+@agent(task_type="POLICY_REVIEW")
 async def policy(ctx: Context) -> Output:
     """Decide whether a text may be used. Refuse a text that seems to identify a person."""
     text = ctx.inputs.get("text", "")

@@ -17,7 +17,12 @@ async def test_agents_say_what_they_do_and_what_to_ask_and_drafts_survive(tab: T
     await tab.choose("weigher")
     await expect(agents.locator("label").filter(has_text="weigher")).to_contain_text("Weighs what it is given.")
     await expect(agents).not_to_contain_text("Answers with a table")
-    await expect(agents.get_by_role("radio", name="porter")).to_have_count(0)
+    for name in ("porter", "sorter", "check_in", "customs"):  # an agent of channels, a task, a plan, a remote agent
+        await expect(agents.get_by_role("radio", name=name)).to_have_count(0)
+    await tab.choose("lounge")
+    await expect(agents.locator("label").filter(has_text="lounge")).to_contain_text("Finds a seat in a lounge.")
+    await expect(page.get_by_role("group", name="Examples").get_by_role("button")).to_have_text(["A quiet seat"])
+    await tab.choose("weigher")
     examples = page.get_by_role("group", name="Examples").get_by_role("button")
     await expect(examples).to_have_text(["Weigh my bag", "How heavy is a bag that has nothing in it?"])
     await page.get_by_role("textbox", name="Message").fill("half a thought")

@@ -1,8 +1,8 @@
 """The agent that a user declares, and the answer that it returns.
 
 An `Agent` is a declaration. It is checked when it is made and never changes; the runners in `agents/kinds/*/runner.py`
-know how each kind is run. `Agent(name, model=...)` declares an agent that asks a model; `kinds.py` has one constructor
-for each other kind. All of them fill the same object (`declare`).
+know how each kind is run. `Agent(name, model=...)` declares an agent that asks a model; `kinds.py` and `frameworks.py`
+have one constructor for each other kind. All of them fill the same object (`declare`).
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class AgentOptions(TypedDict, total=False):
     task_type: str | None
     shared: bool
     samples: Sequence[str]
-    chat: bool
+    chat: bool | None
 
 
 class Agent:
@@ -119,7 +119,8 @@ class Agent:
         task_type: The task type of the agent contract that this agent does, besides its own name.
         shared: Whether all owners share the agent's memory and mailbox. By default each owner has its own.
         samples: Questions that the page offers to begin with.
-        chat: Whether the page offers the agent for chats. Set it to False for agents of channels or of tasks only.
+        chat: Whether the page offers the agent for chats. The default is True, and False with a `task_type`. Set it to
+            False for an agent of channels only.
 
     Raises:
         Invalid: If an option is wrong. The message names the option.
@@ -193,7 +194,7 @@ class Agent:
         task_type: str | None = None,
         shared: bool = False,
         samples: Sequence[str] = (),
-        chat: bool = True,
+        chat: bool | None = None,
     ) -> None:
         self.answer = None if answer is None else AnswerFormat(answer)
         self.model_settings = ModelSettings(
@@ -266,7 +267,7 @@ def declare(
     wrapped: Wrapped | None = None,
     **options: Unpack[AgentOptions],
 ) -> Agent:
-    """Make an agent of any kind. The constructors in `kinds.py` have checked the kind's own arguments."""
+    """Make an agent of any kind. The constructors of the kinds have checked the kind's own arguments."""
     made = Agent.__new__(Agent)
     made.fn, made.script, made.plan = fn, script, plan
     made.remote, made.claude, made.graph, made.wrapped = remote, claude, graph, wrapped
@@ -294,7 +295,8 @@ def _fill(agent: Agent, name: str, kind: Kind, **options: Unpack[AgentOptions]) 
     agent.task_type = None if task_type is None else checked_name(task_type, "A task type")
     agent.shared = options.get("shared", False)
     agent.samples = _checked_samples(options.get("samples", ()))
-    agent.chat = options.get("chat", True)
+    chat = options.get("chat")
+    agent.chat = agent.task_type is None if chat is None else chat
 
 
 def _checked_samples(samples: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runyard.agents.declared.agent import Agent, OnCodeChange, OnUnknown, WhileWaiting, declare
+from runyard.agents.declared.claude import Claude
+from runyard.agents.declared.graph import Graph
 from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.tools.sources import ToolSource
 from runyard.agents.tools.tool import Effects, Tool
@@ -34,6 +36,8 @@ def pydantic_ai(
     max_seconds: float | None = None,
     task_type: str | None = None,
     shared: bool = False,
+    samples: Sequence[str] = (),
+    chat: bool | None = None,
 ) -> Agent:
     """Make an agent of a pydantic-ai agent. Install it with `pip install 'runyard[pydantic-ai]'`.
 
@@ -57,6 +61,8 @@ def pydantic_ai(
         max_seconds: As for `Agent`.
         task_type: As for `Agent`.
         shared: As for `Agent`.
+        samples: As for `Agent`.
+        chat: As for `Agent`.
 
     Raises:
         Invalid: If it is not an agent of pydantic-ai, or an option is wrong.
@@ -90,6 +96,8 @@ def pydantic_ai(
         max_seconds=max_seconds,
         task_type=task_type,
         shared=shared,
+        samples=samples,
+        chat=chat,
     )
 
 
@@ -113,6 +121,8 @@ def openai_agents(
     max_seconds: float | None = None,
     task_type: str | None = None,
     shared: bool = False,
+    samples: Sequence[str] = (),
+    chat: bool | None = None,
 ) -> Agent:
     """Make an agent of an agent of OpenAI Agents SDK. Install it with `pip install 'runyard[openai-agents]'`.
 
@@ -138,6 +148,8 @@ def openai_agents(
         max_seconds: As for `Agent`.
         task_type: As for `Agent`.
         shared: As for `Agent`.
+        samples: As for `Agent`.
+        chat: As for `Agent`.
 
     Raises:
         Invalid: If it is not an agent of OpenAI Agents SDK, or an option is wrong.
@@ -172,4 +184,135 @@ def openai_agents(
         max_seconds=max_seconds,
         task_type=task_type,
         shared=shared,
+        samples=samples,
+        chat=chat,
+    )
+
+
+def claude(
+    name: str,
+    *,
+    model: str,
+    instructions: str = "",
+    description: str = "",
+    tools: Sequence[Tool[..., Any] | ToolSource] = (),
+    max_turns: int = 5,
+    max_usd: float = 0.10,
+    sessions: bool = True,
+    environment: Mapping[str, str] | None = None,
+    while_waiting: WhileWaiting = "hold",
+    on_unknown: OnUnknown = "ask",
+    max_seconds: float | None = None,
+    task_type: str | None = None,
+    shared: bool = False,
+    samples: Sequence[str] = (),
+    chat: bool | None = None,
+) -> Agent:
+    """Make an agent that the Claude Agent SDK runs. Install it with `pip install 'runyard[claude]'`.
+
+    Args:
+        name: The name of the agent.
+        model: The name of the model, such as `"claude-sonnet-5"`.
+        instructions: The system prompt.
+        description: As for `Agent`.
+        tools: As for `Agent`.
+        max_turns: As for `Agent`.
+        max_usd: As for `Agent`.
+        sessions: Whether a run in a channel or DM continues the last session there. The SDK keeps sessions in files.
+        environment: The environment of the SDK's process, which may hold a key. The default is that of this process.
+        while_waiting: As for `Agent`.
+        on_unknown: As for `Agent`.
+        max_seconds: As for `Agent`.
+        task_type: As for `Agent`.
+        shared: As for `Agent`.
+        samples: As for `Agent`.
+        chat: As for `Agent`.
+
+    Raises:
+        Invalid: If an option is wrong.
+
+    Example:
+        >>> runyard.claude("clerk", model="claude-sonnet-5", instructions="Be brief.")
+        Agent('clerk', kind='claude')
+    """
+    settings = Claude(
+        model=model, max_turns=max_turns, max_usd=max_usd, sessions=sessions, environment=dict(environment or {})
+    )
+    return declare(
+        name,
+        "claude",
+        claude=settings,
+        instructions=instructions,
+        description=description,
+        tools=tools,
+        while_waiting=while_waiting,
+        on_unknown=on_unknown,
+        max_seconds=max_seconds,
+        task_type=task_type,
+        shared=shared,
+        samples=samples,
+        chat=chat,
+    )
+
+
+def langgraph(
+    name: str,
+    graph: Any,
+    *,
+    nodes: Sequence[str] | None = None,
+    history: int = 20,
+    max_steps: int = 25,
+    description: str = "",
+    while_waiting: WhileWaiting = "hold",
+    on_code_change: OnCodeChange = "continue",
+    on_unknown: OnUnknown = "ask",
+    max_seconds: float | None = None,
+    task_type: str | None = None,
+    samples: Sequence[str] = (),
+    chat: bool | None = None,
+) -> Agent:
+    """Make an agent of a compiled graph. Install LangGraph with `pip install 'runyard[langgraph]'`.
+
+    The graph gets `messages`: the history of the thread and the new message. Its checkpoints are in the log of the run,
+    so after a crash it continues from the last one. `interrupt()` becomes a question to a person. Nodes call Runyard's
+    tools as `runyard.langchain_tool(tool)`; other code of a node may run more than once.
+
+    Args:
+        name: The name of the agent.
+        graph: The compiled graph. Its own checkpointer is not used.
+        nodes: The nodes whose text is shown, such as `"agent"` or `"research/agent"`. The default is all of them.
+        history: How many earlier exchanges of the thread the graph gets.
+        max_steps: How many steps one execution of the graph may take (LangGraph's `recursion_limit`).
+        description: As for `Agent`.
+        while_waiting: As for `Agent`.
+        on_code_change: As for `Agent`.
+        on_unknown: As for `Agent`.
+        max_seconds: As for `Agent`.
+        task_type: As for `Agent`.
+        samples: As for `Agent`.
+        chat: As for `Agent`.
+
+    Raises:
+        Invalid: If it is not a compiled graph, or an option is wrong.
+
+    Example:
+        >>> from langgraph.graph import START, MessagesState, StateGraph
+        >>> def answer(state: MessagesState) -> dict[str, object]:
+        ...     return {"messages": [("ai", f"You said {state['messages'][-1].text}.")]}
+        >>> graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()
+        >>> run_agent_sync(runyard.langgraph("echo", graph), "tea").text
+        'You said tea.'
+    """
+    return declare(
+        name,
+        "langgraph",
+        graph=Graph(graph=graph, nodes=nodes, history=history, max_steps=max_steps),
+        description=description,
+        while_waiting=while_waiting,
+        on_code_change=on_code_change,
+        on_unknown=on_unknown,
+        max_seconds=max_seconds,
+        task_type=task_type,
+        samples=samples,
+        chat=chat,
     )

@@ -1,4 +1,4 @@
-"""One constructor for each kind of agent that is not a model agent. Each takes only what its kind has."""
+"""One constructor for each of Runyard's kinds of agents besides the model agent. Each takes only what its kind has."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
@@ -11,9 +11,7 @@ from runyard.agents.declared.agent import (
     WhileWaiting,
     declare,
 )
-from runyard.agents.declared.claude import Claude
 from runyard.agents.declared.functions import check_function
-from runyard.agents.declared.graph import Graph
 from runyard.agents.declared.nodes import Node, checked
 from runyard.agents.declared.remote import Remote
 from runyard.agents.declared.script import parse
@@ -30,6 +28,7 @@ def agent(
     *,
     name: str | None = None,
     instructions: str = "",
+    description: str = "",
     tools: Sequence[Tool[..., Any] | ToolSource] = (),
     while_waiting: WhileWaiting = "hold",
     on_code_change: OnCodeChange = "continue",
@@ -38,7 +37,7 @@ def agent(
     task_type: str | None = None,
     shared: bool = False,
     samples: Sequence[str] = (),
-    chat: bool = True,
+    chat: bool | None = None,
 ) -> Callable[[AgentFunction], Agent]: ...
 def agent(
     fn: AgentFunction | None = None,
@@ -46,6 +45,7 @@ def agent(
     *,
     name: str | None = None,
     instructions: str = "",
+    description: str = "",
     tools: Sequence[Tool[..., Any] | ToolSource] = (),
     while_waiting: WhileWaiting = "hold",
     on_code_change: OnCodeChange = "continue",
@@ -54,7 +54,7 @@ def agent(
     task_type: str | None = None,
     shared: bool = False,
     samples: Sequence[str] = (),
-    chat: bool = True,
+    chat: bool | None = None,
 ) -> Agent | Callable[[AgentFunction], Agent]:
     """Make an agent of an `async def f(ctx)`. Use it as `@agent` or as `@agent(option=...)`.
 
@@ -65,6 +65,7 @@ def agent(
         fn: The function.
         name: The name of the agent. The default is the name of the function.
         instructions: A description of the agent, for the prompts of channels.
+        description: As for `Agent`. The default is the docstring of the function.
         tools: The tools that the function may call by name, and tool servers.
         while_waiting: As for `Agent`.
         on_code_change: As for `Agent`.
@@ -93,6 +94,7 @@ def agent(
             "python",
             fn=fn,
             instructions=instructions,
+            description=description,
             tools=tools,
             while_waiting=while_waiting,
             on_code_change=on_code_change,
@@ -111,22 +113,28 @@ def plan(
     name: str,
     nodes: Sequence[Node],
     *,
+    description: str = "",
     while_waiting: WhileWaiting = "hold",
     on_code_change: OnCodeChange = "continue",
     on_unknown: OnUnknown = "ask",
     max_seconds: float | None = None,
     task_type: str | None = None,
+    samples: Sequence[str] = (),
+    chat: bool = False,
 ) -> Agent:
     """Make an agent of nodes that run one after another. A finished node is never run again.
 
     Args:
         name: The name of the agent.
         nodes: The nodes, in the order in which they run. Their names are unique.
+        description: As for `Agent`.
         while_waiting: As for `Agent`.
         on_code_change: As for `Agent`.
         on_unknown: What happens to a node with effects `"once"` that had started when its worker died.
         max_seconds: As for `Agent`.
         task_type: As for `Agent`.
+        samples: As for `Agent`.
+        chat: Whether the page offers the agent for chats. A plan has results and no answer.
 
     Raises:
         Invalid: If there is no node, or an option is wrong.
@@ -145,11 +153,14 @@ def plan(
         name,
         "plan",
         plan=found,
+        description=description,
         while_waiting=while_waiting,
         on_code_change=on_code_change,
         on_unknown=on_unknown,
         max_seconds=max_seconds,
         task_type=task_type,
+        samples=samples,
+        chat=chat,
     )
 
 
@@ -158,6 +169,7 @@ def remote(
     *,
     url: str,
     task_type: str,
+    description: str = "",
     effects: Effects = "once",
     allow: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
@@ -167,6 +179,8 @@ def remote(
     while_waiting: WhileWaiting = "hold",
     on_unknown: OnUnknown = "ask",
     max_seconds: float | None = None,
+    samples: Sequence[str] = (),
+    chat: bool = False,
 ) -> Agent:
     """Make an agent of a service that implements the agent contract (`docs/contract.md`).
 
@@ -174,6 +188,7 @@ def remote(
         name: The name of the agent.
         url: The base address of the service, such as `https://lit.example.org`.
         task_type: The task type that the service does.
+        description: As for `Agent`.
         effects: What happens if the service does the task twice: `"none"`, `"idempotent"` or `"once"`.
         allow: Networks that may be called although they are not public, such as `"127.0.0.1"`.
         headers: Headers of every request. They may hold a key and are never logged.
@@ -183,6 +198,8 @@ def remote(
         while_waiting: As for `Agent`.
         on_unknown: As for `Agent`.
         max_seconds: As for `Agent`.
+        samples: As for `Agent`.
+        chat: Whether the page offers the agent for chats. The service then needs no more than the text of a message.
 
     Raises:
         Invalid: If the address, a network, a timeout or an option is wrong.
@@ -206,128 +223,22 @@ def remote(
         name,
         "remote",
         remote=service,
-        while_waiting=while_waiting,
-        on_unknown=on_unknown,
-        max_seconds=max_seconds,
-    )
-
-
-def claude(
-    name: str,
-    *,
-    model: str,
-    instructions: str = "",
-    tools: Sequence[Tool[..., Any] | ToolSource] = (),
-    max_turns: int = 5,
-    max_usd: float = 0.10,
-    sessions: bool = True,
-    environment: Mapping[str, str] | None = None,
-    while_waiting: WhileWaiting = "hold",
-    on_unknown: OnUnknown = "ask",
-    max_seconds: float | None = None,
-    task_type: str | None = None,
-    shared: bool = False,
-) -> Agent:
-    """Make an agent that the Claude Agent SDK runs. Install it with `pip install 'runyard[claude]'`.
-
-    Args:
-        name: The name of the agent.
-        model: The name of the model, such as `"claude-sonnet-5"`.
-        instructions: The system prompt.
-        tools: As for `Agent`.
-        max_turns: As for `Agent`.
-        max_usd: As for `Agent`.
-        sessions: Whether a run in a channel or DM continues the last session there. The SDK keeps sessions in files.
-        environment: The environment of the SDK's process, which may hold a key. The default is that of this process.
-        while_waiting: As for `Agent`.
-        on_unknown: As for `Agent`.
-        max_seconds: As for `Agent`.
-        task_type: As for `Agent`.
-        shared: As for `Agent`.
-
-    Raises:
-        Invalid: If an option is wrong.
-
-    Example:
-        >>> runyard.claude("clerk", model="claude-sonnet-5", instructions="Be brief.")
-        Agent('clerk', kind='claude')
-    """
-    settings = Claude(
-        model=model, max_turns=max_turns, max_usd=max_usd, sessions=sessions, environment=dict(environment or {})
-    )
-    return declare(
-        name,
-        "claude",
-        claude=settings,
-        instructions=instructions,
-        tools=tools,
-        while_waiting=while_waiting,
-        on_unknown=on_unknown,
-        max_seconds=max_seconds,
-        task_type=task_type,
-        shared=shared,
-    )
-
-
-def langgraph(
-    name: str,
-    graph: Any,
-    *,
-    nodes: Sequence[str] | None = None,
-    history: int = 20,
-    max_steps: int = 25,
-    description: str = "",
-    while_waiting: WhileWaiting = "hold",
-    on_code_change: OnCodeChange = "continue",
-    on_unknown: OnUnknown = "ask",
-    max_seconds: float | None = None,
-    task_type: str | None = None,
-) -> Agent:
-    """Make an agent of a compiled graph. Install LangGraph with `pip install 'runyard[langgraph]'`.
-
-    The graph gets `messages`: the history of the thread and the new message. Its checkpoints are in the log of the run,
-    so after a crash it continues from the last one. `interrupt()` becomes a question to a person. Nodes call Runyard's
-    tools as `runyard.langchain_tool(tool)`; other code of a node may run more than once.
-
-    Args:
-        name: The name of the agent.
-        graph: The compiled graph. Its own checkpointer is not used.
-        nodes: The nodes whose text is shown, such as `"agent"` or `"research/agent"`. The default is all of them.
-        history: How many earlier exchanges of the thread the graph gets.
-        max_steps: How many steps one execution of the graph may take (LangGraph's `recursion_limit`).
-        description: As for `Agent`.
-        while_waiting: As for `Agent`.
-        on_code_change: As for `Agent`.
-        on_unknown: As for `Agent`.
-        max_seconds: As for `Agent`.
-        task_type: As for `Agent`.
-
-    Raises:
-        Invalid: If it is not a compiled graph, or an option is wrong.
-
-    Example:
-        >>> from langgraph.graph import START, MessagesState, StateGraph
-        >>> def answer(state: MessagesState) -> dict[str, object]:
-        ...     return {"messages": [("ai", f"You said {state['messages'][-1].text}.")]}
-        >>> graph = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").compile()
-        >>> run_agent_sync(runyard.langgraph("echo", graph), "tea").text
-        'You said tea.'
-    """
-    return declare(
-        name,
-        "langgraph",
-        graph=Graph(graph=graph, nodes=nodes, history=history, max_steps=max_steps),
         description=description,
         while_waiting=while_waiting,
-        on_code_change=on_code_change,
         on_unknown=on_unknown,
         max_seconds=max_seconds,
-        task_type=task_type,
+        samples=samples,
+        chat=chat,
     )
 
 
 def scripted(
-    name: str, script: Sequence[Mapping[str, Any]], *, description: str = "", samples: Sequence[str] = ()
+    name: str,
+    script: Sequence[Mapping[str, Any]],
+    *,
+    description: str = "",
+    samples: Sequence[str] = (),
+    chat: bool = True,
 ) -> Agent:
     """Make an agent that plays a list of entries: for demos, tests and benchmarks.
 
@@ -336,6 +247,7 @@ def scripted(
         script: The entries, such as `{"token": "Hello"}`, `{"pause_ms": 50}` or `{"tool": "search", "output": {}}`.
         description: As for `Agent`.
         samples: As for `Agent`.
+        chat: As for `Agent`.
 
     Raises:
         Invalid: If an entry is wrong, or there is none.
@@ -347,4 +259,4 @@ def scripted(
     found = parse(script)
     if not found:
         raise Invalid(f"Agent {name}: a script has at least one entry.")
-    return declare(name, "scripted", script=found, description=description, samples=samples)
+    return declare(name, "scripted", script=found, description=description, samples=samples, chat=chat)

@@ -79,9 +79,9 @@ class AgentDirectory:
         return () if agent is None else agent.samples
 
     def can_chat(self, name: str) -> bool:
-        """Whether a person can begin a chat with the agent: not with a plan, nor with one that is declared without."""
+        """Whether a person can begin a chat with the agent, as its declaration says."""
         agent = self._declared.get(name)
-        return agent is None or (agent.chat and agent.kind != "plan")
+        return agent is None or agent.chat
 
     # --- profiles
 
