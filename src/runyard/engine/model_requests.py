@@ -3,16 +3,22 @@
 The log has every message, result and summary, and the window that made the request is used again, so the conversation
 is the one that was sent. Instructions and tools are not in the log: they come from the agent as it is declared now. The
 answer says where the two may differ.
+
+A step that summarizes older messages is rebuilt by the window too: it asks for the same summary again, and its request
+is kept instead of sent. The logs of agents that a framework runs have the answers of its models and not the requests.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from runyard.agents.declared.agent import Agent, Output, equipped
 from runyard.agents.kinds.model.loop import tool_definitions
-from runyard.agents.kinds.model.window import Window
+from runyard.agents.kinds.model.summarizer import request_messages, transcript_pieces
+from runyard.agents.kinds.model.window import Folds, Window
 from runyard.agents.tools.waiting_tools import ClientTool
 from runyard.domain.content.parts import model_content
 from runyard.domain.conversations.thread import Message
@@ -32,16 +38,28 @@ from runyard.store import Store
 CHANGED = "The agent has changed since this run. Instructions and tools are the current ones."
 MAILBOX = "The agent worked in a channel. Its prompt is made of its memory and the conversation as they are now."
 NO_SOURCE = "A tool server does not answer. Its tools are left out."
+PIECES = "The messages did not fit into one request, so there were {}. This is the first one."
+GONE = "Agent {} is not in the app any more, so its requests to a model cannot be rebuilt."
+FOREIGN = "{} makes the requests of agent {}. Runyard records their answers and not the requests."
+NOT_REBUILT = "The messages that were summarized cannot be found again, so this request cannot be rebuilt."
+FRAMEWORKS = {
+    "claude": "The Claude Agent SDK",
+    "pydantic_ai": "pydantic-ai",
+    "openai_agents": "OpenAI Agents SDK",
+    "langgraph": "LangGraph",
+}
 TOO_LONG = "Earlier runs are left out: they do not fit, and the summary that was used is not in this log."
 
 
 class ModelRequest(Struct, frozen=True):
-    """A request to a model. `notes` say where it may differ from the one that was sent."""
+    """A request to a model. `answer` is the schema of a structured answer. `notes` say where it may differ from the
+    request that was sent."""
 
     step: str
     model: str
     messages: Sequence[dict[str, Any]]
     tools: Sequence[dict[str, Any]]
+    answer: dict[str, Any] | None
     notes: Sequence[str]
 
 
@@ -69,15 +87,21 @@ class ModelRequests:
         found = await self._store.read(run.id, at - 1, 1) if 0 < at <= run.last_seq else ()
         step = found[0].payload if found else None
         agent = await self._directory.agent(run.agent)
-        if not isinstance(step, StepStarted) or step.model is None or step.name == SUMMARIZE:
+        if not isinstance(step, StepStarted) or step.model is None:
             raise Invalid("This event does not begin a step that asks a model.")
-        if agent is None or agent.model_settings is None:
-            raise Invalid(f"The requests of agent {run.agent} are not made by Runyard, so they cannot be rebuilt.")
+        if agent is None:
+            raise Invalid(GONE.format(run.agent))
+        if agent.model_settings is None:
+            raise Invalid(FOREIGN.format(FRAMEWORKS.get(agent.kind, "Its own code"), run.agent))
         notes = [CHANGED] if run.agent_version not in (None, agent.version) else []
         state = await self._snapshots.state(run, at)
         agent = await self._equipped(agent, run, state, notes)
+        if step.name == SUMMARIZE:
+            made_of = await self._summary(agent, run, state, step.step, notes)
+            return ModelRequest(step.step, step.model, made_of, [], None, notes)
         sent = await self._messages(agent, run, state, notes)
-        return ModelRequest(step.step, step.model, sent, tool_definitions(agent), notes)
+        answer = None if run.in_mailbox or agent.answer is None else agent.answer.schema
+        return ModelRequest(step.step, step.model, sent, tool_definitions(agent), answer, notes)
 
     async def _equipped(self, agent: Agent, run: Run, state: State, notes: list[str]) -> Agent:
         """Return the agent with the tools and the prompt of this run."""
@@ -99,16 +123,43 @@ class ModelRequests:
         return found[0]
 
     async def _messages(self, agent: Agent, run: Run, state: State, notes: list[str]) -> list[dict[str, Any]]:
+        window, start, rest = await self._window(agent, run, state, _NoSummary())
+        try:
+            await window.begin(start)
+        except ContextTooLong:
+            notes.append(TOO_LONG)
+        window.add(rest)
+        return window.messages
+
+    async def _summary(self, agent: Agent, run: Run, state: State, step: str, notes: list[str]) -> list[dict[str, Any]]:
+        """Return the first request of a step that summarizes. The log has the place that its summary covers, which the
+        request must cover too."""
+        ended = await self._snapshots.state(run, run.last_seq)
+        results = [each.result for each in ended.steps if each.key == step and each.finished]
+        covered = [(made.back, made.messages) for made in (msgspec.convert(each, Summary) for each in results)]
+        for is_resumed in (False, True):
+            kept = _KeptSummary()
+            window, start, rest = await self._window(agent, run, state, kept)
+            with suppress(ContextTooLong):  # in the order in which a run needs a summary
+                await window.begin([*start, *rest] if is_resumed else start)
+                window.add([] if is_resumed else rest)
+                await window.fit()
+                await window.shrink()
+            if kept.pieces and covered in ([], [kept.covers]):
+                notes += [PIECES.format(len(kept.pieces))] if len(kept.pieces) > 1 else []
+                return request_messages(kept.before, kept.pieces[0], kept.most)
+        raise Invalid(NOT_REBUILT)
+
+    async def _window(
+        self, agent: Agent, run: Run, state: State, summaries: Folds
+    ) -> tuple[Window, list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the window that made the request, the messages that the run began with, and those that it added."""
         assert agent.model_settings is not None  # checked by the caller
         message = (await self._views.triggers([run])).get(run.id)
         past = _Past(self._store, self._snapshots, run, state, message, self._history_chars)
         own = messages(state, None if message is None else model_content(message.text, message.parts))
-        window = Window(agent, agent.model_settings, past, _NoSummary())
-        try:
-            await window.begin(own)
-        except ContextTooLong:
-            notes.append(TOO_LONG)
-        return window.messages
+        began = (0 if state.options is None else len(state.options.earlier)) + (message is not None)
+        return Window(agent, agent.model_settings, past, summaries), own[:began], own[began:]
 
 
 class _Past:
@@ -143,4 +194,19 @@ class _NoSummary:
     async def fold(
         self, summary: str | None, messages: Sequence[dict[str, Any]], most: int, *, back: int, covers: int = 0
     ) -> str:
+        raise ContextTooLong
+
+
+class _KeptSummary:
+    """Keeps what the first summary that is needed is made of, and makes none."""
+
+    def __init__(self) -> None:
+        self.before, self.most, self.covers = "", 0, (0, 0)
+        self.pieces: list[str] = []
+
+    async def fold(
+        self, summary: str | None, messages: Sequence[dict[str, Any]], most: int, *, back: int, covers: int = 0
+    ) -> str:
+        self.before, self.most, self.covers = summary or "", most, (back, covers)
+        self.pieces = transcript_pieces(messages, most)
         raise ContextTooLong

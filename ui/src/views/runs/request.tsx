@@ -47,6 +47,11 @@ function Request({ request }: { request: ModelRequest }) {
           </details>
         ))}
       </section>
+      {request.answer !== null && (
+        <section aria-label="Sent answer format">
+          <CodeBlock code={shown(request.answer)} language="answer format" label="Copy answer format" />
+        </section>
+      )}
     </div>
   );
 }

@@ -33,6 +33,21 @@ def summary_tokens(most: int) -> int:
     return min(LARGEST, max(SMALLEST, most // 5))
 
 
+def transcript_pieces(messages: Sequence[Mapping[str, Any]], most: int) -> list[str]:
+    """Return the transcript of the messages in pieces: one for each request of at most `most` tokens."""
+    size = summary_tokens(most)
+    return list(_pieces(messages, max(most - size - OVERHEAD, size) * LETTERS_PER_TOKEN))
+
+
+def request_messages(before: str, transcript: str, most: int) -> list[dict[str, Any]]:
+    """Return the messages of the request that folds a piece of the transcript into the summary so far."""
+    so_far = f"Summary so far:\n{before}\n\n" if before else ""
+    return [
+        {"role": "system", "content": TASK.format(words=summary_tokens(most) * 3 // 4)},
+        {"role": "user", "content": f"{so_far}New messages:\n{transcript}"},
+    ]
+
+
 class Summarizer:
     """Makes the summaries of one run. `spend` gets the usage of each."""
 
@@ -55,11 +70,9 @@ class Summarizer:
         step = f"summary#{self._made}"
         if step not in self._known:
             self._execution.emit(StepStarted(step, SUMMARIZE, self._settings.model))
-        size = summary_tokens(most)
-        letters = max(most - size - OVERHEAD, size) * LETTERS_PER_TOKEN
         text, usage = before or "", Usage()
-        for piece in _pieces(messages, letters):
-            text, spent = await self._ask(text, piece, size)
+        for piece in transcript_pieces(messages, most):
+            text, spent = await self._ask(text, piece, most)
             usage += spent
         summary = Summary(text, back, covers)
         stored = self._execution.emit(StepFinished(step, SUMMARIZE, usage, msgspec.to_builtins(summary)))
@@ -67,16 +80,13 @@ class Summarizer:
         self._spend(usage)
         return str(stored.result["text"])
 
-    async def _ask(self, before: str, transcript: str, size: int) -> tuple[str, Usage]:
+    async def _ask(self, before: str, transcript: str, most: int) -> tuple[str, Usage]:
         if self._execution.cancelled:
             raise Canceled
-        so_far = f"Summary so far:\n{before}\n\n" if before else ""
+        size = summary_tokens(most)
         request = Request(
             model=self._settings.model,
-            messages=[
-                {"role": "system", "content": TASK.format(words=size * 3 // 4)},
-                {"role": "user", "content": f"{so_far}New messages:\n{transcript}"},
-            ],
+            messages=request_messages(before, transcript, most),
             max_output_tokens=size,
             options=self._settings.options,
             purpose="summary",
