@@ -40,6 +40,13 @@ async def pods(nursery: Nursery, postgres_database: Any, tmp_path: Path) -> Asyn
     await flow.close()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def any_flow(request: pytest.FixtureRequest) -> Flow:
+    """The same scenario on both databases."""
+    found: Flow = request.getfixturevalue("flow" if request.param == "sqlite" else "pods")
+    return found
+
+
 @pytest.fixture
 def nginx(tmp_path: Path) -> Iterator[tuple[PrivateNginx, list[int]]]:
     ports = [free_port(), free_port()]
@@ -98,6 +105,32 @@ async def test_in_the_middle_of_an_approval(new_tab: NewTab, flow: Flow) -> None
     await ended(run)
     assert len(flow.effects("send")) == 1
     await expect(run.get_by_role("group", name="Tool call send")).to_have_attribute("data-state", "finished")
+
+
+async def test_a_call_that_may_have_happened_is_approved_twice(new_tab: NewTab, any_flow: Flow) -> None:
+    flow, port = any_flow, free_port()
+    pod = await flow.start(fault="after.tool.started:1", port=port)
+    run_id = await flow.post(["call", "pay"], ["tokens", 2])
+    await pod.end()
+    pod = await flow.start(port=port)
+    await flow.approval(run_id, "unknown_outcome")
+    tab = await new_tab(pod.url)
+    page = tab.page
+    await tab.open("approvals")
+    item = page.get_by_role("list", name="Waiting").get_by_role("listitem")
+    await expect(item).to_have_attribute("aria-current", "true")
+    await expect(item).to_contain_text("Whether it took effect is unknown.")
+    for _ in range(3):
+        await page.keyboard.press("a")
+    await expect(item.get_by_role("group", name="Confirm").get_by_role("button", name="Back")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(item.get_by_role("button", name="Approve")).to_be_visible()
+    assert flow.effects("pay") == []
+    await page.keyboard.press("a")
+    await page.keyboard.press("y")
+    await expect(item).to_have_count(0)
+    await flow.reached(run_id, "done")
+    assert flow.effects("pay") == [f"{run_id}:pay#1"]
 
 
 @pytest.mark.postgres

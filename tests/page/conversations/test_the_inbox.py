@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Locator, Request, Route, expect
+from playwright.async_api import Locator, Request, expect
 
 from tests.page.conftest import Site
 from tests.page.page_tab import LOOK_NOW, Tab
@@ -280,27 +279,6 @@ async def test_an_item_says_who_asks_and_why_and_an_edit_shows_what_it_changes(i
     await expect(inbox.items).to_have_count(0)
     await inbox.site.api.ended(run_id)
     assert inbox.site.gates.calls == {"mail bob": 1}
-
-
-async def test_a_call_that_may_happen_twice_is_asked_for_once_more(inbox: Inbox) -> None:
-    async def unknown(route: Route) -> None:
-        answer = await route.fetch()
-        body = await answer.json()
-        for wait in body["waits"]:
-            wait["kind"] = "unknown_outcome"
-        await route.fulfill(response=answer, json=body)
-
-    await inbox.page.route(re.compile(r"/api/waits\?"), unknown)
-    [first, _] = await opened(inbox, "one", "two")
-    await inbox.pressed("a", "a", "a")
-    await expect(inbox.item("one").get_by_role("button", name="Back")).to_be_focused()
-    assert inbox.asked == []
-    await inbox.page.keyboard.press("Escape")
-    await expect(inbox.item("one").get_by_role("button", name="Approve")).to_be_visible()
-    await inbox.pressed("a", "y")
-    await expect(inbox.items).to_have_count(1)
-    await inbox.is_current("two")
-    assert inbox.asked == [first]
 
 
 async def test_a_filter_shows_some_and_keys_decide_only_what_is_shown(inbox: Inbox) -> None:

@@ -224,6 +224,9 @@ export async function waits(): Promise<WaitRow[]> {
   return found;
 }
 
+/** One wait, with the whole message that led to it. */
+export const wait = (id: string): Promise<WaitRow> => get(`/api/waits/${part(id)}`);
+
 export type Verdict = { decision: "approve" | "reject"; reason?: string; input?: Json };
 
 export const decide = (id: string, verdict: Verdict): Promise<unknown> =>

@@ -16,6 +16,7 @@ export type SearchPage = {
   threads: { thread_id: string; title: string; marks: Marks }[];
   messages: {
     thread_id: string;
+    kind: "chat" | "channel" | "dm";
     title: string | null;
     message_id: string;
     run_id: string | null;
@@ -68,6 +69,7 @@ export type ModelRequest = {
   model: string;
   messages: { role: string; content?: Json; tool_calls?: Json; [field: string]: Json | undefined }[];
   tools: { function: { name: string; description?: string; parameters?: Json } }[];
+  answer: Json;
   notes: string[];
 };
 
@@ -85,8 +87,9 @@ export type WaitRow = {
   created_at: string;
   expires_at: string | null;
   agent: string | null;
-  /** The beginning of the message that the run answers. */
+  /** The message that the run answers; in a list its beginning, if it is cut. */
   question: string | null;
+  question_cut: boolean;
 };
 
 export type Agent = {

@@ -24,7 +24,10 @@ def status_name(status: Status) -> str:
 
 
 def shortened(question: str | None) -> str | None:
-    return None if question is None else question[:QUESTION_CHARS]
+    """Return the beginning of a message, with a sign at its end if it is cut."""
+    if question is None or len(question) <= QUESTION_CHARS:
+        return question
+    return question[:QUESTION_CHARS].rstrip() + "\u2026"
 
 
 def run_fields(run: Run, question: str | None, feedback: "Feedback | None" = None) -> dict[str, Any]:

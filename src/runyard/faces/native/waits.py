@@ -45,8 +45,8 @@ async def follow_waits(request: Request) -> Response:
 
 @router.get("/api/waits/{wait_id}", response_model=wire.WaitRow)
 async def get_wait(engine: EngineDep, owner: Owner, wait_id: str) -> Response:
-    """Get a wait and its state."""
-    [row] = await _rows(engine, owner, [await engine.waits.get(owner, wait_id)])
+    """Get a wait, its state, and the whole message that led to it."""
+    [row] = await _rows(engine, owner, [await engine.waits.get(owner, wait_id)], whole=True)
     return Json(row)
 
 
@@ -68,14 +68,15 @@ async def deliver(engine: EngineDep, owner: Owner, body: wire.NewEvent) -> Respo
     return Json(wire.EventTaken(delivered=is_new), 202)
 
 
-async def _rows(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.WaitRow]:
-    """Return waits with the agent and the question of their runs."""
+async def _rows(engine: Engine, owner: str, waits: Sequence[Wait], whole: bool = False) -> list[wire.WaitRow]:
+    """Return waits with the agent and the question of their runs, or the beginning of the question."""
     runs = await engine.views.runs_by_id(owner, [wait.run_id for wait in waits])
     questions = await engine.views.readable_questions(list(runs.values()))
-    return [_row(engine, wait, runs.get(wait.run_id), questions.get(wait.run_id)) for wait in waits]
+    return [_row(engine, wait, runs.get(wait.run_id), questions.get(wait.run_id), whole) for wait in waits]
 
 
-def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None) -> wire.WaitRow:
+def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None, whole: bool) -> wire.WaitRow:
     agent = None if run is None else run.agent
     fields = rows.wait_fields(wait, engine.waits.in_tool_order(wait, agent or ""))
-    return wire.WaitRow(**fields, agent=agent, question=rows.shortened(question))
+    shown = question if whole else rows.shortened(question)
+    return wire.WaitRow(**fields, agent=agent, question=shown, question_cut=shown != question)

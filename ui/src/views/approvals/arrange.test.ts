@@ -18,6 +18,7 @@ const row = (id: string): WaitRow => ({
   created_at: "2026-01-01T00:00:00Z",
   agent: "mailer",
   question: null,
+  question_cut: false,
 });
 const rows = (ids: string): WaitRow[] => [...ids].map(row);
 

@@ -22,6 +22,7 @@ import { Filters } from "./filters";
 import { useSteadyClicks } from "./steady";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
+import { LedHere } from "./led-here";
 import { followWaits, look, lookFailure, remove, waiting } from "./waiting";
 
 /** Keys that press the button or link of the selected item that carries them as `data-key`. */
@@ -170,11 +171,7 @@ function Row({ item: { row, isGone }, isCurrent, choose, done }: Shown) {
             <Deadline at={row.expires_at} />
           </span>
         </p>
-        {row.question && (
-          <blockquote class="led" aria-label="The message that led here" tabIndex={0}>
-            {row.question}
-          </blockquote>
-        )}
+        {row.question && <LedHere id={row.wait_id} question={row.question} isCut={row.question_cut} />}
         {row.input !== null && <Input input={row.input} />}
         {isGone ? (
           <p class="faint" role="status">

@@ -1,4 +1,4 @@
-/** What a search over all chats found: chats that are called like that, and messages with the words marked. */
+/** What a search found: chats that are called like that, and messages of chats, channels and DMs, with marks. */
 
 import type { ComponentChildren } from "preact";
 import { search } from "../../api/calls";
@@ -8,7 +8,7 @@ import { Loading } from "../../frame/states";
 import { Marked } from "../../parts/text/marked";
 import { ago } from "../../parts/text/words";
 import { useReading } from "../../state/requests";
-import { href, type Found as Place } from "../../state/route";
+import { href, type Route } from "../../state/route";
 
 export function Found({ text }: { text: string }) {
   const { value: found, failure, again } = useReading(() => search(text), [text]);
@@ -19,15 +19,15 @@ export function Found({ text }: { text: string }) {
     <>
       <ul class="rows" aria-label="Found">
         {found.threads.map(({ thread_id, title, marks }) => (
-          <Hit key={thread_id} id={thread_id} title={<Marked text={title} marks={marks} />} />
+          <Hit key={thread_id} to={{ view: "chats", id: thread_id }} title={<Marked text={title} marks={marks} />} />
         ))}
         {found.messages.map((hit) => (
-          <Hit key={hit.message_id} id={hit.thread_id} title={hit.title ?? "New chat"} place={placeOf(hit, text)}>
+          <Hit key={hit.message_id} to={placeOf(hit, text)} title={hit.title ?? "New chat"}>
             <span class="hit">
               <Marked text={hit.text} marks={hit.marks} />
             </span>
             <span class="faint">
-              {hit.role === "user" ? "asked" : "answered"} {ago(hit.created_at)}
+              {said(hit)} {ago(hit.created_at)}
             </span>
           </Hit>
         ))}
@@ -37,16 +37,22 @@ export function Found({ text }: { text: string }) {
   );
 }
 
-/** Where a message stands in its chat. */
-const placeOf = ({ run_id: run, role }: SearchPage["messages"][number], words: string): Place | undefined =>
-  run === null ? undefined : { run, part: role === "user" ? "question" : "answer", words };
+type Message = SearchPage["messages"][number];
 
-type Row = { id: string; title: ComponentChildren; place?: Place | undefined; children?: ComponentChildren };
+const said = ({ kind, role }: Message): string =>
+  kind !== "chat" ? "posted" : role === "user" ? "asked" : "answered";
 
-function Hit({ id, title, place, children }: Row) {
+/** Where a message stands: in its chat, or in its channel or DM. */
+function placeOf({ kind, thread_id: id, message_id, run_id: run, role }: Message, words: string): Route {
+  if (kind !== "chat") return { view: "messages", id: message_id };
+  const part = role === "user" ? "question" : "answer";
+  return { view: "chats", id, ...(run !== null && { found: { run, part, words } }) };
+}
+
+function Hit({ to, title, children }: { to: Route; title: ComponentChildren; children?: ComponentChildren }) {
   return (
     <li>
-      <a href={href({ view: "chats", id, ...(place && { found: place }) })}>
+      <a href={href(to)}>
         <span class="title">{title}</span>
         {children}
       </a>
