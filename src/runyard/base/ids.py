@@ -2,9 +2,12 @@
 
 import secrets
 from string import ascii_letters, ascii_lowercase, digits
+from typing import Literal
 from uuid import UUID
 
 from uuid_utils import uuid7
+
+IdKind = Literal["run", "thread", "wait"]  # kinds of objects whose ids are found by a part of them
 
 
 def new_id() -> str:

@@ -3,10 +3,10 @@
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from runyard.base.ids import new_id
+from runyard.base.ids import IdKind, new_id
 from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE, pages
-from runyard.client.wire import Made, RunInfo, read
+from runyard.client.wire import FoundIds, Made, RunInfo, read
 
 
 class RunCalls:
@@ -70,6 +70,23 @@ class RunCalls:
         async for found in pages(self._connection, "/api/runs", params, page, before):
             for run in found.runs:
                 yield run
+
+    async def find_ids(self, kind: IdKind, part: str) -> list[str]:
+        """Return the whole ids of the caller's runs, threads or waits that start or end with a part, newest first.
+
+        Args:
+            kind: `"run"`, `"thread"` or `"wait"`. Approvals are waits.
+            part: The beginning or the end of the id, at least 8 characters.
+
+        Raises:
+            Invalid: If the part is shorter.
+
+        Example:
+            >>> await client.find_ids("run", run_id[-12:]) == [run_id]
+            True
+        """
+        params = {"kind": kind, "part": part}
+        return read(await self._connection.send("GET", "/api/ids", params=params), FoundIds).ids
 
     async def cancel(self, run_id: str) -> str:
         """Request the cancel of a run and return its status. A run that has ended stays as it is.

@@ -200,8 +200,8 @@ class ThreadInfo(Struct, frozen=True, kw_only=True):
 
 
 class FoundMessage(Struct, frozen=True, kw_only=True):
-    """A message that a search found. `text` is the piece around the first word; `marks` are the words in it, each with
-    its start and end."""
+    """A message that a search found. `thread_id` is its chat, channel or DM, and `kind` says which. `text` is the piece
+    around the first word; `marks` are the words in it, each with its start and end."""
 
     thread_id: str
     message_id: str
@@ -209,8 +209,15 @@ class FoundMessage(Struct, frozen=True, kw_only=True):
     created_at: str
     text: str
     marks: list[tuple[int, int]] = []
+    kind: str = "chat"
     title: str | None = None
     run_id: str | None = None
+
+
+class FoundIds(Struct, frozen=True):
+    """Whole ids that a part of an id found, newest first."""
+
+    ids: list[str] = []
 
 
 class FoundPage(Struct, frozen=True):

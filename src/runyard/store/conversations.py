@@ -89,9 +89,14 @@ class ThreadStore(Protocol):
     async def search_messages(
         self, owner: str, words: Sequence[str], before: str | None, limit: int
     ) -> Sequence[Message]:
-        """Return the messages in the owner's chats that have a word with each of these beginnings, newest first, with
-        an id below `before`. Sealed if messages are encrypted. A message is found as soon as it is stored and until it
-        is deleted. On Postgres its first 100,000 characters are searched."""
+        """Return the messages in the owner's chats, and in the channels and DMs that the owner sees, that have a word
+        with each of these beginnings: newest first, with an id below `before`. Sealed if messages are encrypted. A
+        message is found as soon as it is stored and until it is deleted. On Postgres its first 100,000 characters are
+        searched."""
+
+    async def search_titles(self, owner: str, words: Sequence[str], limit: int) -> Mapping[str, str]:
+        """Return given titles of the owner's chats that have a word with each of these beginnings, by thread id, newest
+        thread first. Sealed if titles are encrypted."""
 
     async def history(self, run_id: str, limit: int) -> Sequence[Message]:
         """Return the messages before this run on its own branch: the question and the answer of each of the last

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
+from runyard.base.ids import IdKind
 from runyard.domain.events import Draft
 from runyard.domain.runs.ledger import Day, FirstTokens, Ledger, QueueState, RunGroup
 from runyard.domain.runs.run import Fate, Feedback, Run
@@ -62,6 +63,10 @@ class RunStore(Protocol):
 
     async def read_feedback(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
         """Return the feedback on those of these runs that have one, by run id."""
+
+    async def find_ids(self, owner: str, kind: IdKind, part: str, limit: int) -> Sequence[str]:
+        """Return the ids of the owner's runs, chats or waits that start or end with this part, newest first. The prefix
+        of a wait's id may be left out."""
 
 
 class WaitStore(Protocol):

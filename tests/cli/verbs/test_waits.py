@@ -77,6 +77,10 @@ def test_waits_are_listed_shown_and_answered_once(folder: Path) -> None:
         done = runyard(folder, "waits", "answer", name, '{"row": 7, "side": "left"}', env=env)
         assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
         assert runyard(folder, "waits", "answer", name, "{}", env=env).returncode == 1, "the first answer counts"
+        shown = runyard(folder, "waits", "show", name[-8:], env=env).stdout
+        assert re.search(r"^state +answered$", shown, re.MULTILINE), "a short id also names an answered wait"
+        absent = runyard(folder, "waits", "show", "zzzzzzzz", env=env)
+        assert absent.stderr == "runyard: There is no wait whose id starts or ends with zzzzzzzz.\n"
 
         with terminal(folder, "runs", "follow", wait["run_id"], env=env) as person:
             person.until("? tool of the client: locate")

@@ -97,6 +97,22 @@ async def two(serve: Serve, app: App, **more: Any) -> tuple[Owner, Owner]:
     return ann, bob
 
 
+async def test_a_search_finds_channels_and_dms_and_says_where(serve: Serve) -> None:
+    ann, bob = await two(serve, ChannelStore().app)
+    direct, secret = await ann.dm(), await ann.channel("oscar", name="vault", kind="private")
+    public = await bob.channel("oscar", name="square")
+    await ann.tell(direct, f"remember {MARKER}")
+    await ann.ask("POST", "/api/messages", 201, json={"channelId": secret, "text": f"the {MARKER} is here"})
+    await bob.ask("POST", "/api/messages", 201, json={"channelId": public, "text": f"a {MARKER} for everybody"})
+
+    async def found(who: Owner) -> list[tuple[str, str, str]]:
+        hits = (await who.ask("GET", "/api/search", params={"query": MARKER}))["messages"]
+        return [(hit["kind"], hit["thread_id"], hit["title"]) for hit in hits if hit["role"] == "user"]
+
+    assert await found(ann) == [("channel", public, "#square"), ("channel", secret, "#vault"), ("dm", direct, "kevin")]
+    assert await found(bob) == [("channel", public, "#square")]
+
+
 @pytest.mark.req("S3.4")
 async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_another(serve: Serve) -> None:
     office = ChannelStore()

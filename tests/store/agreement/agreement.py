@@ -122,6 +122,7 @@ class Agreement(RuleBasedStateMachine):
         for caller in (ANN, BOB):
             self.both(lambda store, caller=caller: told(store, caller))  # type: ignore[misc]
             self.both(lambda store, caller=caller: store.search_messages(caller, ["hel"], None, MANY))  # type: ignore[misc]
+            self.both(lambda store, caller=caller: store.search_titles(caller, ["t"], MANY))  # type: ignore[misc]
         threads = [thread.id for thread in self.threads]
         self.both(lambda store: store.titles(threads))
         self.both(lambda store: store.first_messages(threads))

@@ -9,7 +9,8 @@ import pytest
 
 from runyard.errors import StartupError
 from runyard.stores import queries as _queries
-from runyard.stores.queries import FOLDER, Dialect, Queries, hot_path, load, parse, statement_files
+from runyard.stores.queries import FOLDER, Dialect, hot_path, load, parse, statement_files
+from runyard.stores.query_names import Queries
 
 DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from runyard.base.clock import SystemClock
-from runyard.base.ids import new_id
+from runyard.base.ids import IdKind, new_id
 from runyard.cli.clients.local_annotations import LocalAnnotations
 from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
 from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, wait_info
@@ -85,6 +85,9 @@ class LocalClient(LocalConversations, LocalAnnotations):
                 f"This API key lacks the scope `{scope}`. Create one with `runyard keys create --scope {scope}`."
             )
         return self._caller.owner
+
+    async def find_ids(self, kind: IdKind, part: str) -> list[str]:
+        return list(await self._views.find_ids(self._owner("read"), kind, part))
 
     # --- runs
 

@@ -88,12 +88,12 @@ class LocalConversations:
     async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
         owner, before = self._owner("read"), None
         while True:
-            hits = (await self._finding().search(owner, query, before, limit)).hits
-            for hit in hits:
+            page = await self._finding().search(owner, query, before, limit)
+            for hit in page.hits:
                 yield found_message(hit)
-            if len(hits) < limit:
+            if page.next is None:
                 return
-            before = hits[-1].message.id
+            before = page.next
 
     async def export_thread(self, thread_id: str, format: Literal["json", "markdown"] = "json") -> str:
         from runyard.engine.queries.finding import as_markdown

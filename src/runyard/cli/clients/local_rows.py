@@ -66,6 +66,7 @@ def found_message(hit: "MessageHit") -> FoundMessage:
         created_at=iso(hit.message.created_at) or "",
         text=hit.excerpt.text,
         marks=hit.excerpt.marks,
+        kind=hit.kind,
         title=hit.title,
         run_id=hit.message.run_id,
     )

@@ -1,4 +1,8 @@
-"""Short ids on the command line: the beginning or the end of an id, if only one id matches."""
+"""Short ids on the command line: the beginning or the end of an id, if only one id matches.
+
+The server looks for runs, threads and waits among all that the caller has. Other objects are looked for in the lists
+that the commands print.
+"""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING
@@ -6,6 +10,7 @@ from typing import TYPE_CHECKING
 from runyard.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
+    from runyard.base.ids import IdKind
     from runyard.cli.clients.open_client import AnyClient
     from runyard.client.wire import ChannelInfo
 
@@ -14,36 +19,36 @@ APPROVAL = RUN + len("approval_")
 WAIT = RUN + len("wait_")
 KEY = 12
 SHORTEST = 8
-NEWEST = 2_000  # ids that are searched
 SHOWN = 10
 
 
 async def whole_run_id(client: "AnyClient", given: str) -> str:
-    """Return the id of the only recent run whose id starts or ends like this. A whole id is returned unchanged."""
-    if len(given) >= RUN:
-        return given
-    return await _whole(given, "run", (run.run_id async for run in client.runs(page=100)))
+    """Return the id of the only run whose id starts or ends like this. A whole id is returned unchanged."""
+    return given if len(given) >= RUN else await _found(client, given, "run", "run")
 
 
 async def whole_thread_id(client: "AnyClient", given: str) -> str:
-    """Return the id of the only recent thread that starts or ends like this. A whole id is returned unchanged."""
-    if len(given) >= RUN:
-        return given
-    return await _whole(given, "thread", (thread.thread_id async for thread in client.threads()))
+    """Return the id of the only thread that starts or ends like this. A whole id is returned unchanged."""
+    return given if len(given) >= RUN else await _found(client, given, "thread", "thread")
 
 
 async def whole_approval_id(client: "AnyClient", given: str) -> str:
-    """Return the id of the only pending approval that starts or ends like this. A whole id is returned unchanged."""
-    if len(given) >= APPROVAL:
-        return given
-    return await _whole(given, "approval", (asked.approval_id async for asked in client.approvals()))
+    """Return the id of the only approval that starts or ends like this. A whole id is returned unchanged."""
+    return given if len(given) >= APPROVAL else await _found(client, given, "approval", "wait")
 
 
 async def whole_wait_id(client: "AnyClient", given: str) -> str:
-    """Return the id of the only pending wait that starts or ends like this. A whole id is returned unchanged."""
-    if len(given) >= WAIT:
-        return given
-    return await _whole(given, "wait", (wait.wait_id async for wait in client.waits()))
+    """Return the id of the only wait that starts or ends like this. A whole id is returned unchanged."""
+    return given if len(given) >= WAIT else await _found(client, given, "wait", "wait")
+
+
+async def _found(client: "AnyClient", given: str, what: str, kind: "IdKind") -> str:
+    """Return the only id that the database has with this beginning or end."""
+    _check_length(given, what)
+    found = await client.find_ids(kind, given)
+    if not found:
+        raise NotFound(f"There is no {what} whose id starts or ends with {given}.")
+    return _only(found, given, what)
 
 
 async def whole_key_id(client: "AnyClient", given: str) -> str:
@@ -91,21 +96,29 @@ async def _each(ids: Iterable[str]) -> AsyncIterator[str]:
 
 
 async def _whole(given: str, what: str, ids: AsyncIterator[str]) -> str:
-    if len(given) < SHORTEST:
-        raise Invalid(f"The short id of a {what} needs at least {SHORTEST} characters of its beginning or end.")
+    """Return the only id of a list with this beginning or end."""
+    _check_length(given, what)
     found: list[str] = []
     seen = 0
     async for whole in ids:
-        starts = (whole, whole.rpartition("_")[2])  # the id of an approval or a wait also without its prefix
-        if any(start.startswith(given) for start in starts) or whole.endswith(given):
-            found.append(whole)
         seen += 1
-        if seen >= NEWEST or len(found) > SHOWN:
+        if whole.startswith(given) or whole.endswith(given):
+            found.append(whole)
+        if len(found) > SHOWN:
             break
     if not found:
         raise NotFound(
-            f"No {what} among the newest {NEWEST} has an id that starts or ends with {given}; give the whole id."
+            f"No {what} among the newest {seen} has an id that starts or ends with {given}; give the whole id."
         )
+    return _only(found, given, what)
+
+
+def _check_length(given: str, what: str) -> None:
+    if len(given) < SHORTEST:
+        raise Invalid(f"The short id of a {what} needs at least {SHORTEST} characters of its beginning or end.")
+
+
+def _only(found: list[str], given: str, what: str) -> str:
     if len(found) > 1:
         more = " and more" if len(found) > SHOWN else ""
         raise Invalid(f"{given} matches more than one {what}; give more characters: {', '.join(found[:SHOWN])}{more}.")

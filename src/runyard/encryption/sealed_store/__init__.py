@@ -30,7 +30,7 @@ UNSEALED = (
     *("create_share", "list_shares", "find_share", "drop_share"),
     *("count_queued", "forget_keys", "take_call", "forget_calls", "forget_events"),
     *("register", "retire", "list_workers", "ready_runs", "runs_to_cancel", "detach", "attach"),
-    *("heads", "unpublished", "publish", "drop_push", "drop_feedback"),
+    *("find_ids", "heads", "unpublished", "publish", "drop_push", "drop_feedback"),
     *("sweep", "sweep_messages", "drop_feed", "drop_logs", "get_tombstone", "removals", "forget_removals"),
     *("create_api_key", "get_api_key", "list_api_keys", "revoke_api_key", "touch_api_keys"),
     *("put_documents", "get_documents", "search"),  # documents are part of an app's source

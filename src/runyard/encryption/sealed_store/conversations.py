@@ -44,6 +44,10 @@ class SealedConversations(Sealing):
         """Refuse to search: sealed messages are in no index."""
         raise Sealed("Messages are encrypted (RUNYARD_ENCRYPTION_KEYS) and cannot be searched.")
 
+    async def search_titles(self, owner: str, words: Sequence[str], limit: int) -> Mapping[str, str]:
+        """Refuse to search: the database cannot read sealed titles."""
+        raise Sealed("Titles are encrypted (RUNYARD_ENCRYPTION_KEYS) and cannot be searched.")
+
     async def fork_thread(
         self, thread: Thread, run_id: str, key: IdempotencyKey | None = None, log_copy: LogCopy | None = None
     ) -> Thread:

@@ -1,18 +1,19 @@
 """Titles of threads, a search over messages, and exports.
 
 A title is the one that a person gave the thread, or else the first words of its first message. The search finds
-messages by the index of the database, and titles that people gave by reading the newest `READ_THREADS` threads.
+messages by the index of the database, in chats, channels and DMs, and titles that people gave.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from runyard.domain.conversations.search import Excerpt, excerpt, has_words, title_of, words_of
-from runyard.domain.conversations.thread import Message, Thread
+from runyard.domain.conversations.recipients import Participant
+from runyard.domain.conversations.search import Excerpt, excerpt, title_of, words_of
+from runyard.domain.conversations.thread import Conversation, Message, Thread, ThreadKind
 from runyard.domain.events import clean
 from runyard.domain.runs.run import Feedback
 from runyard.domain.times import iso
@@ -23,26 +24,27 @@ from runyard.store import Store
 if TYPE_CHECKING:
     from runyard.domain.redaction.redactor import Redactor
 
-READ_THREADS = 1000
 READ_RUNS = 500
-PAGE = 200
 MOST_TITLES = 20
 MOST_TITLE_CHARS = 200
 
 
 class MessageHit(Struct, frozen=True):
-    """A message that was found, and the title of its thread."""
+    """A message that was found. `title`: of its chat, or who and what its channel or DM is."""
 
     message: Message
+    kind: ThreadKind
     title: str | None
     excerpt: Excerpt
 
 
 class Found(Struct, frozen=True):
-    """A page of a search. `threads` have a title with the words; only the first page has them."""
+    """A page of a search. `titles` have the words, by the id of the thread; only the first page has them. `next` is the
+    cursor of the next page."""
 
-    threads: Sequence[tuple[Thread, Excerpt]]
+    titles: Mapping[str, Excerpt]
     hits: Sequence[MessageHit]
+    next: str | None
 
 
 class Finding:
@@ -75,28 +77,40 @@ class Finding:
         return await self._store.get_thread(owner, thread_id)
 
     async def search(self, owner: str, query: str, before: str | None, limit: int) -> Found:
-        """Return the messages of an owner that have all words of the query, newest first. Sealed with encryption."""
+        """Return the messages that have all words of the query, newest first: in the owner's chats, and in the channels
+        and DMs that the owner sees. Sealed with encryption."""
         words = words_of(clean(query))
         if not words:
             raise Invalid("A search needs a word: letters or digits.")
         found = await self._store.search_messages(owner, words, checked_cursor(before), limit)
-        titles = await self.titles(list({message.thread_id for message in found}))
-        hits = [MessageHit(each, titles.get(each.thread_id), excerpt(each.text, words)) for each in found]
-        return Found([] if before else await self._with_title(owner, words), hits)
+        titles = {} if before else await self._store.search_titles(owner, words, MOST_TITLES)
+        return Found(
+            {thread_id: excerpt(title, words) for thread_id, title in titles.items()},
+            await self._hits(owner, found, words),
+            found[-1].id if len(found) == limit else None,
+        )
 
-    async def _with_title(self, owner: str, words: Sequence[str]) -> list[tuple[Thread, Excerpt]]:
-        """Return the newest threads whose given title has the words."""
-        found: list[tuple[Thread, Excerpt]] = []
-        before: str | None = None
-        for _ in range(READ_THREADS // PAGE):
-            page = await self._store.list_threads(owner, before, PAGE)
-            titles = await self._store.titles([thread.id for thread in page])
-            mine = [(thread, titles[thread.id]) for thread in page if thread.id in titles]
-            found += [(thread, excerpt(title, words)) for thread, title in mine if has_words(title, words)]
-            if len(page) < PAGE or len(found) >= MOST_TITLES:
-                break
-            before = page[-1].id
-        return found[:MOST_TITLES]
+    async def _hits(self, owner: str, found: Sequence[Message], words: Sequence[str]) -> list[MessageHit]:
+        places = await self._conversations(
+            owner, {message.thread_id for message in found if message.sender is not None}
+        )
+        titles = await self.titles(list({message.thread_id for message in found if message.sender is None}))
+        hits = []
+        for message in found:
+            here = places.get(message.thread_id)
+            if here is not None:
+                hits.append(MessageHit(message, here.thread.kind, _place(here, owner), excerpt(message.text, words)))
+            elif message.sender is None:
+                hits.append(MessageHit(message, "chat", titles.get(message.thread_id), excerpt(message.text, words)))
+        return hits
+
+    async def _conversations(self, owner: str, thread_ids: Collection[str]) -> Mapping[str, Conversation]:
+        """Return channels and DMs by id, without those that were deleted meanwhile."""
+        found: dict[str, Conversation] = {}
+        for thread_id in thread_ids:
+            with suppress(NotFound):
+                found[thread_id] = await self._store.get_conversation(owner, thread_id)
+        return found
 
     async def exported(self, owner: str, thread_id: str) -> dict[str, Any]:
         """Return a thread with all its messages as JSON."""
@@ -123,6 +137,13 @@ class Finding:
             runs += [run.id for run in page]
         found = await self._store.read_feedback(runs)
         return [found[run_id] for run_id in reversed(runs) if run_id in found]
+
+
+def _place(here: Conversation, caller: str) -> str:
+    """Return the name of a channel, or the other participants of a DM."""
+    if here.thread.kind == "channel":
+        return f"#{here.thread.name}"
+    return ", ".join(each.id for each in here.members if each != Participant(caller, "user"))
 
 
 def _message(message: Message) -> dict[str, Any]:

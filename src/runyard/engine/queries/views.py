@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runyard.base.clock import Clock, SystemClock
-from runyard.base.ids import is_id, made_at
+from runyard.base.ids import IdKind, is_id, made_at
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.domain.events import RunOutput, clean
 from runyard.domain.runs.run import Run, Status
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runyard.engine.running.worker import Worker
 
 READ_RUNS = 500
+MOST_IDS = 11  # that a part of an id finds
 GONE = "The run was deleted by the retention policy. `snapshot` holds what is still known of it."
 
 
@@ -153,6 +154,10 @@ class Views:
         except NotFound:
             await self._raise_if_gone(owner, run_id)
             raise
+
+    async def find_ids(self, owner: str, kind: IdKind, part: str) -> Sequence[str]:
+        """Return the ids of the owner's runs, threads or waits that start or end with this part: the newest of them."""
+        return await self._store.find_ids(owner, kind, clean(part), MOST_IDS)
 
     async def runs_by_id(self, owner: str, run_ids: Sequence[str]) -> Mapping[str, Run]:
         """Return those of these runs that the owner has, by id."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from starlette.responses import Response
 
+from runyard.base.ids import IdKind
 from runyard.domain.conversations.thread import Thread
 from runyard.domain.times import iso
 from runyard.engine.queries.finding import as_markdown
@@ -17,6 +18,7 @@ from runyard.web.routing import Router
 router = Router("native")
 SearchText = Annotated[str, Query(min_length=1, max_length=500, description="Words; each is the beginning of a word.")]
 SearchLimit = Annotated[int, Query(ge=1, le=100)]
+IdPart = Annotated[str, Query(min_length=8, max_length=64, description="The beginning or the end of an id.")]
 Format = Annotated[Literal["json", "markdown"], Query(description="The format of the export.")]
 
 
@@ -24,12 +26,13 @@ Format = Annotated[Literal["json", "markdown"], Query(description="The format of
 async def search(
     engine: EngineDep, owner: Owner, query: SearchText, before: str | None = None, limit: SearchLimit = 20
 ) -> Response:
-    """Search the messages of all threads, newest first. A 409 `sealed` if the server encrypts messages."""
+    """Search the messages of all chats, channels and DMs, newest first. A 409 `sealed` if they are encrypted."""
     found = await engine.finding.search(owner, query, before, limit)
-    titles = [wire.TitleHit(thread_id=t.id, title=hit.text, marks=hit.marks) for t, hit in found.threads]
+    titles = [wire.TitleHit(thread_id=id, title=hit.text, marks=hit.marks) for id, hit in found.titles.items()]
     rows = [
         wire.SearchHit(
             thread_id=hit.message.thread_id,
+            kind=hit.kind,
             title=hit.title,
             message_id=hit.message.id,
             run_id=hit.message.run_id,
@@ -40,8 +43,13 @@ async def search(
         )
         for hit in found.hits
     ]
-    following = rows[-1].message_id if len(rows) == limit else None
-    return Json(wire.SearchPage(threads=titles, messages=rows, next=following))
+    return Json(wire.SearchPage(threads=titles, messages=rows, next=found.next))
+
+
+@router.get("/api/ids", response_model=wire.FoundIds)
+async def find_ids(engine: EngineDep, owner: Owner, kind: IdKind, part: IdPart) -> Response:
+    """Find the whole ids of runs, threads or waits by their beginning or end, newest first."""
+    return Json(wire.FoundIds(ids=list(await engine.views.find_ids(owner, kind, part))))
 
 
 @router.patch("/api/threads/{thread_id}", response_model=wire.ThreadRow)

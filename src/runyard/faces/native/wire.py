@@ -115,8 +115,9 @@ class TitleHit(BaseModel):
 
 
 class SearchHit(BaseModel):
-    thread_id: str
-    title: str | None
+    thread_id: str = Field(description="The chat, channel or DM.")
+    kind: Literal["chat", "channel", "dm"]
+    title: str | None = Field(description="Of the chat; the name of the channel; the participants of the DM.")
     message_id: str
     run_id: str | None
     role: str
@@ -129,6 +130,10 @@ class SearchPage(BaseModel):
     threads: list[TitleHit] = Field(description="Threads whose given title has the words; on the first page only.")
     messages: list[SearchHit]
     next: str | None
+
+
+class FoundIds(BaseModel):
+    ids: list[str] = Field(description="Whole ids, at most 11.")
 
 
 class ThreadPage(BaseModel):
@@ -166,6 +171,7 @@ class ModelRequest(BaseModel):
     model: str
     messages: list[dict[str, Any]] = Field(description="In the format of OpenAI's chat API. Files are references.")
     tools: list[dict[str, Any]]
+    answer: dict[str, Any] | None = Field(description="The JSON Schema of the answer that was asked for.")
     notes: list[str] = Field(description="Where it may differ from what was sent, because it is not in the log.")
 
 
@@ -210,7 +216,8 @@ class WaitRow(BaseModel):
     created_at: str
     expires_at: str | None
     agent: str | None = Field(description="The agent of the run.")
-    question: str | None = Field(description="The beginning of the message that the run answers.")
+    question: str | None = Field(description="The message that the run answers; in a list its beginning.")
+    question_cut: bool = Field(description="Whether `question` is cut; `GET /api/waits/{wait_id}` has all of it.")
 
 
 class WaitPage(BaseModel):

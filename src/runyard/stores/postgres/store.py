@@ -192,6 +192,9 @@ class PostgresStore(SqlStore):
     def _match_all(self, words: Sequence[str]) -> str:
         return " & ".join(f"'{word}':*" for word in words)
 
+    def _match_title(self, words: Sequence[str]) -> str:
+        return self._match_all(words)
+
     def _match_any(self, words: Sequence[str]) -> str:
         return " | ".join(f"'{word}'" for word in words)
 

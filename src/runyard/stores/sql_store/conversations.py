@@ -1,6 +1,6 @@
 """Threads, channels, their messages and their feed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runyard.domain.conversations.thread import Message, Thread
 from runyard.store import IdempotencyKey
@@ -38,6 +38,9 @@ class ConversationOperations(FullText):
         self, owner: str, words: Sequence[str], before: str | None, limit: int
     ) -> Sequence[Message]:
         return await self._read(threads.search_messages, owner, self._match_all(words), before, limit)
+
+    async def search_titles(self, owner: str, words: Sequence[str], limit: int) -> Mapping[str, str]:
+        return await self._read(threads.search_titles, owner, self._match_title(words), limit)
 
     # --- channels
 

@@ -13,3 +13,7 @@ class FullText(Transactions):
     def _match_all(self, words: Sequence[str]) -> str:
         """Return a full-text query that matches texts which have a word with each of these beginnings."""
         raise NotImplementedError
+
+    def _match_title(self, words: Sequence[str]) -> str:
+        """Return what finds titles that have a word with each of these beginnings, without an index."""
+        raise NotImplementedError

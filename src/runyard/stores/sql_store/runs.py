@@ -18,6 +18,7 @@ class RunOperations(Transactions):
     put_feedback = statement("other", runs.put_feedback)
     drop_feedback = statement("other", runs.drop_feedback)
     read_feedback = query(runs.read_feedback)
+    find_ids = query(runs.find_ids)
 
     # --- waits
 

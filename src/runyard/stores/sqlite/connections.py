@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from runyard.base.clock import Clock
+from runyard.domain.conversations.search import has_words
 from runyard.errors import DiskFull, Unavailable
 
 READERS = 4
@@ -27,6 +28,7 @@ def connect(path: Path, clock: Clock, read_only: bool, synchronous: Synchronous 
     connection.row_factory = sqlite3.Row
     connection.create_function("now_ms", 0, clock.now_ms)
     connection.create_function("lowered", 1, str.lower, deterministic=True)  # SQLite's `lower` handles ASCII only
+    connection.create_function("has_words", 2, _has_words, deterministic=True)
     connection.execute("pragma busy_timeout = 5000")
     if not read_only:
         connection.execute("pragma journal_mode = wal")
@@ -34,6 +36,10 @@ def connect(path: Path, clock: Clock, read_only: bool, synchronous: Synchronous 
         connection.execute("pragma wal_autocheckpoint = 4000")
         connection.execute("pragma foreign_keys = on")
     return connection
+
+
+def _has_words(text: str, words: str) -> bool:
+    return has_words(text, words.split())
 
 
 class Readers:

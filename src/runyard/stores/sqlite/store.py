@@ -196,6 +196,9 @@ class SqliteStore(SqlStore):
     def _match_all(self, words: Sequence[str]) -> str:
         return " AND ".join(f'"{word}"*' for word in words)
 
+    def _match_title(self, words: Sequence[str]) -> str:
+        return " ".join(words)
+
     def _match_any(self, words: Sequence[str]) -> str:
         return " OR ".join(f'"{word}"' for word in words) or '""'
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from runyard.stores.queries import Queries
+from runyard.stores.query_names import Queries
 from runyard.stores.rows import Row
 
 Write = tuple[str, Sequence[tuple[Any, ...]]]

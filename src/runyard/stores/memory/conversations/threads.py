@@ -1,13 +1,16 @@
 """Threads and their messages. A thread with an unfinished run or a fork cannot be deleted."""
 
 from collections.abc import Mapping, Sequence
+from typing import assert_never
 
 from msgspec.structs import replace
 
+from runyard.base.ids import IdKind
 from runyard.domain.conversations.search import has_words
 from runyard.domain.conversations.thread import Message, Share, Thread
 from runyard.domain.runs.run import Run, thread_lane
 from runyard.domain.runs.thread_head import ThreadHead
+from runyard.domain.wait import FROM_CLIENTS
 from runyard.errors import Conflict, NotFound, RunActive, TooMany
 from runyard.store import IdempotencyKey, LogCopy, Removal
 from runyard.stores.memory.conversations.channels import Conversations
@@ -132,9 +135,34 @@ class Threads(Runs, Conversations):
     async def search_messages(
         self, owner: str, words: Sequence[str], before: str | None, limit: int
     ) -> Sequence[Message]:
-        mine = {each.id for each in self._threads.values() if (each.owner, each.kind) == (owner, "chat")}
-        said = [message for message in self._messages.values() if message.thread_id in mine]
+        seen = {each.id for each in self._threads.values() if self._is_seen(each, owner)}
+        said = [each for each in self._messages.values() if each.thread_id in seen and each.deleted_at is None]
         return page((message for message in said if has_words(message.text, words)), before, limit)
+
+    def _is_seen(self, thread: Thread, caller: str) -> bool:
+        is_own = thread.owner == caller
+        return is_own or (thread.kind != "chat" and self._conversation(thread.id).is_seen_by(caller))
+
+    async def find_ids(self, owner: str, kind: IdKind, part: str, limit: int) -> Sequence[str]:
+        made: list[tuple[int, str]]
+        match kind:
+            case "run":
+                made = [(0, run.id) for run in self._runs.values() if run.owner == owner]
+            case "thread":
+                made = [(0, each.id) for each in self._threads.values() if (each.owner, each.kind) == (owner, "chat")]
+            case "wait":
+                waits = [wait for wait in self._waits.values() if wait.kind in FROM_CLIENTS]
+                made = [(wait.created_at, wait.id) for wait in waits if self._runs[wait.run_id].owner == owner]
+            case never:
+                assert_never(never)
+        ids = [each for _, each in sorted(made, reverse=True)]
+        starts = [each for each in ids if each.startswith(part) or each.partition("_")[2].startswith(part)]
+        return [each for each in ids if each in starts or each.endswith(part)][:limit]
+
+    async def search_titles(self, owner: str, words: Sequence[str], limit: int) -> Mapping[str, str]:
+        mine = [each.id for each in self._threads.values() if (each.owner, each.kind) == (owner, "chat")]
+        found = {each: title for each, title in (await self.titles(mine)).items() if has_words(title, words)}
+        return {each: found[each] for each in sorted(found, reverse=True)[:limit]}
 
     async def create_share(self, share: Share, valid_ms: int, most: int) -> Share:
         now = self._now()

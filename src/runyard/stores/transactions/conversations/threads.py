@@ -172,6 +172,10 @@ async def search_messages(tx: Tx, owner: str, words: str, before: str | None, li
     return [_rows.message(row) for row in await tx.rows(tx.q.search_messages, owner, words, before, limit)]
 
 
+async def search_titles(tx: Tx, owner: str, words: str, limit: int) -> Mapping[str, str]:
+    return {str(row["id"]): row["title"] for row in await tx.rows(tx.q.search_titles, owner, words, limit)}
+
+
 async def history(tx: Tx, run_id: str, limit: int) -> Sequence[Message]:
     return [_rows.message(row) for row in await tx.rows(tx.q.history, run_id, limit)]
 

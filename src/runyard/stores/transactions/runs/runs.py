@@ -1,7 +1,9 @@
 """Look up runs, end runs without a worker, and keep the feedback on runs."""
 
 from collections.abc import Mapping, Sequence
+from typing import assert_never
 
+from runyard.base.ids import IdKind
 from runyard.domain.runs.append import END_OF
 from runyard.domain.runs.lane import extended, finished, revoked
 from runyard.domain.runs.run import Fate, Feedback, Run, Status
@@ -78,3 +80,16 @@ async def drop_feedback(tx: Tx, run_id: str) -> None:
 async def read_feedback(tx: Tx, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
     found = [_rows.feedback(row) for row in await tx.rows(tx.q.read_feedback, list(run_ids))]
     return {each.run_id: each for each in found}
+
+
+async def find_ids(tx: Tx, owner: str, kind: IdKind, part: str, limit: int) -> Sequence[str]:
+    match kind:
+        case "run":
+            rows = await tx.rows(tx.q.find_run_ids, owner, part, limit)
+        case "thread":
+            rows = await tx.rows(tx.q.find_thread_ids, owner, part, limit)
+        case "wait":
+            rows = await tx.rows(tx.q.find_wait_ids, owner, part, limit)
+        case never:
+            assert_never(never)
+    return [str(row["id"]) for row in rows]

@@ -124,11 +124,20 @@ select {message} from unnest($1::uuid[]) as t (id)
   cross join lateral (select * from messages f where f.thread_id = t.id order by f.id limit 1) m;
 
 -- name: search_messages
--- Messages in an owner's chats that have all the words, newest first.
+-- Messages that have all the words, in an owner's chats and in the channels and DMs that the owner sees, newest first.
 select {message} from messages m
-  join threads t on t.id = m.thread_id and t.owner = $1 and t.kind = 'chat'
+  join threads t on t.id = m.thread_id
  where words_of(m.text) @@ to_tsquery('simple', $2) and left(m.text, 1) <> chr(64976)
-   and ($3::uuid is null or m.id < $3) order by m.id desc limit $4;
+   and m.deleted_at is null and ($3::uuid is null or m.id < $3)
+   and (t.owner = $1 or (t.kind = 'channel' and not t.is_private)
+        or exists (select 1 from thread_members v where v.thread_id = t.id and v.kind = 'user' and v.member = $1))
+ order by m.id desc limit $4;
+
+-- name: search_titles
+-- The titles of an owner's chats that have all the words, newest chat first.
+select id, title from threads
+ where owner = $1 and kind = 'chat' and left(title, 1) <> chr(64976) and words_of(title) @@ to_tsquery('simple', $2)
+ order by id desc limit $3;
 
 -- name: index_messages
 -- Rebuild the full-text index.
@@ -169,3 +178,9 @@ delete from shares where owner = $1 and thread_id = $2 and id = $3 returning id;
 -- name: drop_expired_shares
 -- Delete links that have expired.
 delete from shares where expires_at <= now_ms();
+
+-- name: find_thread_ids
+-- The ids of an owner's chats that start or end like this, newest first.
+select id from threads
+ where owner = $1 and kind = 'chat' and (starts_with(id::text, $2::text) or right(id::text, length($2::text)) = $2::text)
+ order by id desc limit $3;

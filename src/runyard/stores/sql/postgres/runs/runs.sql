@@ -72,3 +72,9 @@ delete from feedback where run_id = $1;
 -- name: read_feedback
 -- The feedback on these runs.
 select run_id, value, comment, created_at from feedback where run_id = any($1::uuid[]);
+
+-- name: find_run_ids
+-- The ids of an owner's runs that start or end like this, newest first.
+select id from runs
+ where owner = $1 and (starts_with(id::text, $2::text) or right(id::text, length($2::text)) = $2::text)
+ order by id desc limit $3;

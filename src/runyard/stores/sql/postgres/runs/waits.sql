@@ -79,3 +79,11 @@ update kept_events set taken_at = now_ms() where owner = $1 and id = $2 and take
 -- name: forget_events
 -- Delete events that are too old to be delivered.
 delete from kept_events where expires_at <= now_ms();
+
+-- name: find_wait_ids
+-- The ids of an owner's waits that start, also behind their prefix, or end like this, newest first.
+select w.id from waits w join runs r on r.id = w.run_id
+ where r.owner = $1 and w.kind in ('tool', 'unknown_outcome', 'confirmation', 'question', 'client_tool')
+   and (starts_with(w.id, $2::text) or starts_with(substr(w.id, strpos(w.id, '_') + 1), $2::text)
+        or right(w.id, length($2::text)) = $2::text)
+ order by w.created_at desc, w.id desc limit $3;

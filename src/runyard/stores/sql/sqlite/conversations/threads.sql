@@ -124,11 +124,20 @@ select {message} from messages m
  where m.id in (select min(f.id) from messages f where f.thread_id in (select value from json_each(?1)) group by f.thread_id);
 
 -- name: search_messages
--- Messages in an owner's chats that have all the words, newest first.
+-- Messages that have all the words, in an owner's chats and in the channels and DMs that the owner sees, newest first.
 select {message} from messages m
   join message_words w on w.rowid = m.rowid
-  join threads t on t.id = m.thread_id and t.owner = ?1 and t.kind = 'chat'
- where message_words match ?2 and (?3 is null or m.id < ?3) order by m.id desc limit ?4;
+  join threads t on t.id = m.thread_id
+ where message_words match ?2 and m.deleted_at is null and (?3 is null or m.id < ?3)
+   and (t.owner = ?1 or (t.kind = 'channel' and not t.is_private)
+        or exists (select 1 from thread_members v where v.thread_id = t.id and v.kind = 'user' and v.member = ?1))
+ order by m.id desc limit ?4;
+
+-- name: search_titles
+-- The titles of an owner's chats that have all the words, newest chat first.
+select id, title from threads
+ where owner = ?1 and kind = 'chat' and substr(title, 1, 1) <> char(64976) and has_words(title, ?2)
+ order by id desc limit ?3;
 
 -- name: index_messages
 -- Rebuild the full-text index: it refers to row numbers, which a vacuum may change.
@@ -169,3 +178,9 @@ delete from shares where owner = ?1 and thread_id = ?2 and id = ?3 returning id;
 -- name: drop_expired_shares
 -- Delete links that have expired.
 delete from shares where expires_at <= now_ms();
+
+-- name: find_thread_ids
+-- The ids of an owner's chats that start or end like this, newest first.
+select id from threads
+ where owner = ?1 and kind = 'chat' and (substr(id, 1, length(?2)) = ?2 or substr(id, -length(?2)) = ?2)
+ order by id desc limit ?3;

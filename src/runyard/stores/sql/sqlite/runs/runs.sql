@@ -63,3 +63,8 @@ delete from feedback where run_id = ?1;
 -- name: read_feedback
 -- The feedback on these runs.
 select run_id, value, comment, created_at from feedback where run_id in (select value from json_each(?1));
+
+-- name: find_run_ids
+-- The ids of an owner's runs that start or end like this, newest first.
+select id from runs
+ where owner = ?1 and (substr(id, 1, length(?2)) = ?2 or substr(id, -length(?2)) = ?2) order by id desc limit ?3;

@@ -80,3 +80,10 @@ update kept_events set taken_at = now_ms() where owner = ?1 and id = ?2 and take
 -- name: forget_events
 -- Delete events that are too old to be delivered.
 delete from kept_events where expires_at <= now_ms();
+
+-- name: find_wait_ids
+-- The ids of an owner's waits that start, also behind their prefix, or end like this, newest first.
+select w.id from waits w join runs r on r.id = w.run_id
+ where r.owner = ?1 and w.kind in ('tool', 'unknown_outcome', 'confirmation', 'question', 'client_tool')
+   and (substr(w.id, 1, length(?2)) = ?2 or substr(w.id, instr(w.id, '_') + 1, length(?2)) = ?2 or substr(w.id, -length(?2)) = ?2)
+ order by w.created_at desc, w.id desc limit ?3;
