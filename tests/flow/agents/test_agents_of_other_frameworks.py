@@ -1,14 +1,15 @@
 """The same agent in LangGraph, pydantic-ai and the OpenAI Agents SDK, in real processes with a model over HTTP.
 
 Its worker gets kill -9 after every commit of its log (on Postgres after every eighth event), and before the results of
-its tools. The log then says the same as
-without a kill, and the tool with effects was called once. Also: a cancel, and the history of a thread."""
+its tools. The log then says the same as without a kill, and each tool with effects was called once: also one of an MCP
+server over HTTP, which the agent of pydantic-ai has, besides a tool that the client calls. Also: a cancel, and the
+history of a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from tests.support.checker.wait_invariants import Row
 from tests.support.eventually import eventually
 from tests.support.fakes.fake_chat_api import FakeChatApi, fake_chat_api
+from tests.support.fakes.fake_mcp_server import FakeMcpServer, fake_mcp_server
 from tests.support.scenario.flow import Flow
 from tests.support.scenario.pods import ROOT, Nursery, Pod
 
@@ -26,7 +28,7 @@ WARM_UP = "tests.support.apps.framework_warm_up"
 ANSWER = "One moment.\n\nAll done."
 STARS = 5
 FRAMEWORKS = ["langgraph", "pydantic_ai", "openai_agents"]
-UNRECORDED = ("before.tool.finished:1", "before.tool.finished:2")  # the tool has worked, and the log does not say so
+ANSWERS = {"question": STARS, "client_tool": "Oslo"}
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +54,16 @@ class Person:
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
 
-    async def answer(self, run_id: str, amount: int) -> None:
-        for row in await self._flow.database.rows("select id, run_id, kind, state from waits where state = 'pending'"):
+    async def answer(self, run_id: str, worked: Mapping[str, int]) -> None:
+        """Answer all waits. `worked` says how often each tool has worked."""
+        pending = "select id, run_id, kind, name, state from waits where state = 'pending'"
+        for row in await self._flow.database.rows(pending):
             if row["run_id"] != run_id:
                 continue
-            is_repetition = row["kind"] == "unknown_outcome" and str(amount) in self._flow.effects("pay")
+            is_repetition = row["kind"] == "unknown_outcome" and worked[row["name"]] > 0
             with suppress(httpx2.TransportError, IndexError):  # on SQLite the server that is asked may die of it
-                if row["kind"] == "question":
-                    await self._flow.answer(row["id"], STARS)
+                if row["kind"] in ANSWERS:
+                    await self._flow.answer(row["id"], ANSWERS[row["kind"]])
                 else:
                     await self._flow.decide(row["id"], "reject" if is_repetition else "approve")
 
@@ -68,13 +72,14 @@ class Scenes:
     """Runs of one agent, one after another, whose workers are killed. The worker that continues one run has the fault
     for the next one."""
 
-    def __init__(self, flow: Flow, model: FakeChatApi, agent: str) -> None:
+    def __init__(self, flow: Flow, model: FakeChatApi, tools: FakeMcpServer, agent: str) -> None:
         self._flow = flow
         self._model = model
+        self._tools = tools
         self._agent = agent
         self._person = Person(flow)
         self._amount = 0
-        self._unrecorded = iter(UNRECORDED)
+        self._unrecorded = iter(f"before.tool.finished:{n + 1}" for n in range(len(self._calls())))
         self._stride = 1 if flow.is_sqlite else 8  # on Postgres each kill costs a lease
         self._length = 0  # of a log without a kill
         self.fault = ""
@@ -94,8 +99,7 @@ class Scenes:
         """Play a run to its end. Return its id, and the length of its log at the kill."""
         flow, worker, is_killed = self._flow, self._flow.pods[-1], bool(self.fault)
         self._amount += 1
-        calls = [["look", {"what": "it"}], ["pay", {"amount": self._amount}]]
-        program = ({"text": ["One ", "moment."], "calls": calls}, {"text": ["All ", "done."]})
+        program = ({"text": ["One ", "moment."], "calls": self._calls()}, {"text": ["All ", "done."]})
         posting = asyncio.create_task(flow.post(*program, agent=self._agent))
         cut: list[Row] = []
         asked = 0
@@ -113,16 +117,28 @@ class Scenes:
                 self._choose_next(cut)
                 await flow.next(self.fault)
             if runs[0]["status"] == "waiting" and posting.done():
-                await self._person.answer(runs[0]["id"], self._amount)
+                await self._person.answer(runs[0]["id"], self._worked())
             return posting.done() and runs[0]["status"] == "done" and bool(cut) == is_killed
 
         await eventually(f"run {self._amount} of {self._agent} is done", ended, every=0.05)
-        assert flow.effects("pay").count(str(self._amount)) == 1, f"killed after {len(cut)} events"
+        once = {call[0] for call in self._calls()} & {"pay", "charge"}
+        assert {tool: n for tool, n in self._worked().items() if n} == dict.fromkeys(once, 1), f"killed at {len(cut)}"
         turns = recorded_turns(cut)
         assert not is_killed or all(turn >= turns for turn in self._model.asked[asked:]), (
             "a recorded turn is not repeated"
         )
         return posting.result(), len(cut)
+
+    def _calls(self) -> list[list[Any]]:
+        """The calls that the model requests. The agent of pydantic-ai has two more tools."""
+        here = [["look", {"what": "it"}], ["pay", {"amount": self._amount}]]
+        elsewhere = [["locate", {}], ["charge", {"amount": self._amount}]]
+        return [*here, *elsewhere] if self._agent == "pydantic_ai" else here
+
+    def _worked(self) -> dict[str, int]:
+        """How often each tool with effects has worked in this run."""
+        amount = str(self._amount)
+        return {"pay": self._flow.effects("pay").count(amount), "charge": self._tools.charged.count(amount)}
 
     async def _kill_at_the_end(self, worker: Pod, run_id: str) -> None:
         """Kill the worker of a run that has ended before its log was as long as its fault says."""
@@ -170,13 +186,15 @@ async def test_killed_at_every_event_the_log_says_the_same_and_a_tool_works_once
     any_flow: Flow, model: FakeChatApi, framework: str
 ) -> None:
     flow = _with(any_flow, model)
-    scenes = Scenes(flow, model, framework)
-    undisturbed = await scenes.undisturbed()
-    assert undisturbed["text"][:2] == (ANSWER, ANSWER)
-    assert undisturbed["asked"][-1] == ("tool", "approved")
-    while scenes.fault:
-        run_id, length = await scenes.play()
-        assert await scenes.facts(run_id) == undisturbed, f"killed after {length} events"
+    with fake_mcp_server() as tools:
+        flow.variables["MCP_URL"] = tools.url
+        scenes = Scenes(flow, model, tools, framework)
+        undisturbed = await scenes.undisturbed()
+        assert undisturbed["text"][:2] == (ANSWER, ANSWER)
+        assert undisturbed["asked"][-1] == ("tool", "approved")
+        while scenes.fault:
+            run_id, length = await scenes.play()
+            assert await scenes.facts(run_id) == undisturbed, f"killed after {length} events"
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -1,5 +1,7 @@
 """The app of the flow tests of other frameworks: the same agent in each of them. It asks the model at `MODEL_URL`.
 
+The agent of pydantic-ai also has a tool that the client calls, and the tools of the MCP server at `MCP_URL`.
+
 What its tools do goes to append-only files in the test's folder. A call of `look` with a gate waits there.
 """
 
@@ -19,8 +21,11 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 from openai import AsyncOpenAI
 from pydantic import SecretStr
+from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
 
 import runyard
 from tests.support.scenario.facts_and_gates import FOLDER, Notes
@@ -47,7 +52,12 @@ async def pay(amount: int) -> str:
 _http = httpx.AsyncClient(verify=False)  # certificates would cost a tenth of a second in every process
 _client = AsyncOpenAI(base_url=MODEL_URL, api_key="none", http_client=_http)
 _model = OpenAIChatModel("gpt-5-mini", provider=OpenAIProvider(openai_client=_client))
-_clerk = pydantic_ai.Agent(_model, name="pydantic_ai", instructions="Play.")
+_elsewhere: list[AbstractToolset[None]] = [
+    ExternalToolset([ToolDefinition(name="locate", parameters_json_schema={"type": "object", "properties": {}})])
+]
+if "MCP_URL" in os.environ:
+    _elsewhere.append(MCPToolset(os.environ["MCP_URL"]))
+_clerk = pydantic_ai.Agent(_model, name="pydantic_ai", instructions="Play.", toolsets=_elsewhere)
 _clerk.tool_plain(look)
 _clerk.tool_plain(requires_approval=True)(pay)
 typed = runyard.pydantic_ai(_clerk, effects={"look": "none"})

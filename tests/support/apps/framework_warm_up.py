@@ -1,7 +1,7 @@
 """Imports what pods with `framework_app.py` need, and builds the types that these libraries build at first use."""
 
 import agents
-import langgraph.prebuilt  # noqa: F401
+import pydantic_ai.mcp  # noqa: F401
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 from openai.types import responses
