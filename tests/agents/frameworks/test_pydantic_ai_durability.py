@@ -9,10 +9,16 @@ from typing import Any
 import pydantic_ai.durable_exec
 import pytest
 from pydantic_ai import Agent, RunContext
-from pydantic_ai.capabilities import AbstractCapability, durable_operation
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    LocalWorkspace,
+    ModelFallback,
+    ResolveModelId,
+    durable_operation,
+)
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
-from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.models import Model, ModelRequestContext, ModelResolutionContext
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
@@ -129,6 +135,24 @@ async def test_compacting_messages_is_a_step_and_is_not_repeated_after_a_crash()
     assert ["They said hello." in str(messages) for messages in model.seen] == [True, True]
 
 
+class Counting(AbstractCapability[Any]):
+    """A hook that appends to a file in the workspace before each request."""
+
+    async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> Any:
+        before = await ctx.workspace.read_bytes("count") if await ctx.workspace.exists("count") else b""
+        await ctx.workspace.write_bytes("count", before + b"1")
+        return request_context
+
+
+async def test_a_workspace_is_not_written_again_after_a_crash(tmp_path: Path) -> None:
+    agent = Agent(Script(DONE), name="clerk", capabilities=[LocalWorkspace(tmp_path), Counting()])
+    declared = runyard.pydantic_ai(agent)
+    output, log, _ = await to_its_end(declared)
+    assert steps(log) == ["workspace.call#1", "workspace.call#2", "workspace.call#3", "turn#1"]
+    assert (await to_its_end(declared, after(StepFinished, "workspace.call#3", log)))[0] == output
+    assert (tmp_path / "count").read_bytes() == b"1"
+
+
 class OtherModel(AbstractCapability[Any]):
     """A hook that sends each request to another model."""
 
@@ -158,11 +182,19 @@ def with_a_fallback() -> Agent[Any, Any]:
     return Agent(FallbackModel(FunctionModel(stream_function=_refuses), Script(DONE)), name="clerk")
 
 
+def with_a_fallback_of_the_agent() -> Agent[Any, Any]:
+    fallback = ModelFallback[Any](Script(DONE))
+    return Agent(FunctionModel(stream_function=_refuses), name="clerk", capabilities=[fallback])
+
+
 def without_streams() -> Agent[Any, Any]:
     return Agent(FunctionModel(lambda messages, info: ModelResponse([TextPart("All done.")])), name="clerk")
 
 
-@pytest.mark.parametrize("made", [overridden, with_a_hook, with_a_fallback, without_streams])
+MODELS = [overridden, with_a_hook, with_a_fallback, with_a_fallback_of_the_agent, without_streams]
+
+
+@pytest.mark.parametrize("made", MODELS)
 def test_the_model_of_a_request_may_be_any(made: Callable[[], Agent[Any, Any]]) -> None:
     agent = made()
     with agent.override(model=Script(DONE)) if made is overridden else _as_it_is():
@@ -177,9 +209,29 @@ def _as_it_is() -> Iterator[None]:
     yield
 
 
-def test_a_model_may_be_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = run_agent_sync(runyard.pydantic_ai(Agent("test", name="clerk")), "hi")
-    assert (result.status, result.text) == ("done", "success (no tool calls)")
+def test_a_model_may_be_a_name_which_is_resolved_once_for_a_run() -> None:
+    resolved: list[str] = []
+
+    def resolve(ctx: ModelResolutionContext[Any], name: str) -> Model:
+        resolved.append(name)
+        return Script(calls(("look", {})), DONE)
+
+    agent = Agent("mine", name="clerk", capabilities=[ResolveModelId(resolve)])
+
+    @agent.tool_plain
+    def look() -> str:
+        return "seen"
+
+    result = run_agent_sync(runyard.pydantic_ai(agent), "hi")
+    assert (result.status, result.text, resolved) == ("done", "All done.", ["mine"])
+
+
+def test_a_model_that_is_no_name_is_not_resolved() -> None:
+    def resolve(ctx: ModelResolutionContext[Any], name: str) -> Model:
+        raise AssertionError(name)
+
+    agent = Agent(Script(DONE), name="clerk", capabilities=[ResolveModelId(resolve)])
+    assert run_agent_sync(runyard.pydantic_ai(agent), "hi").text == "All done."
 
 
 def test_a_stream_that_breaks_keeps_its_text_and_ends_the_run() -> None:
