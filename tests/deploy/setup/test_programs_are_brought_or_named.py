@@ -74,6 +74,14 @@ def test_all_that_is_missing_is_said_at_once_with_one_command(
     assert ("sudo" in command) is not is_root
 
 
+def test_the_documentation_names_every_program_that_tests_need() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Programs")[2].partition("\n## ")[0].lower()
+    said = {name: "bubblewrap" if name == "bwrap" else name for name in programs.PROGRAMS}
+    assert [name for name, word in said.items() if word not in section] == []
+    assert "package mirror" in section
+    assert "package mirror" in (ROOT / "README.md").read_text()
+
+
 def test_running_never_fails_for_a_missing_program(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert programs.main(["bwrap"]) == 0
     assert "MISSING: bwrap, needed for the sandbox" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import pytest
 
 from runyard.agents.execution import Canceled
+from runyard.base.clock import since_boot
 from runyard.domain.runs.run import Run, Status
 from runyard.engine.running.lease import Lease
 from runyard.errors import Fenced, Unavailable
@@ -107,3 +108,7 @@ async def test_a_run_that_is_to_be_canceled_does_not_act() -> None:
     store.time = 5.0
     with pytest.raises(Canceled):
         await lease.confirm(run(), 0)
+
+
+def test_a_worker_measures_its_lease_by_the_clock_that_counts_suspended_time() -> None:
+    assert Lease(Beats(Beat(True)), "w", 5).now is since_boot  # type: ignore[arg-type]
