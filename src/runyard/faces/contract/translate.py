@@ -182,11 +182,17 @@ class EnvelopeBuilder:
             failure = self._failure or Failure("TASK_FAILED", {"run_id": event.run_id})
             self.envelope = _envelope(*ids.values(), failure=failure, usage=usage, provenance=provenance)
         else:
-            limit = _LIMITS.get(finished.stop_reason)
+            limit = _LIMITS.get(finished.stop_reason) or self._overrun(finished.usage)
             output = self._output or RunOutput("", outputs=dict(self._found))
             result = _result(output, [] if limit is None else [limit])
             self.envelope = _envelope(*ids.values(), result=result, usage=usage, provenance=provenance)
         return self.envelope
+
+    def _overrun(self, usage: Usage | None) -> str | None:
+        """Return a warning if the run wrote more tokens than its budget allows and its agent was not stopped."""
+        most = self._task.budget.max_output_tokens
+        is_over = most is not None and usage is not None and usage.output_tokens > most
+        return "BUDGET_NOT_ENFORCED" if is_over else None
 
 
 class _Result(Struct, frozen=True):

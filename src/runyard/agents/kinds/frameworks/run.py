@@ -40,14 +40,20 @@ from runyard.domain.events import (
     clean,
 )
 from runyard.domain.runs.ledger import THINK
+from runyard.domain.runs.run import StopReason
 from runyard.domain.state.conversation import UNKNOWN, refusal
 from runyard.domain.state.run_state import CallState, WaitState
+from runyard.domain.task import Budget
 from runyard.domain.wait import WaitKind
 from runyard.errors import AgentError, AnswerTooLarge, Invalid, Rejected, ToolFailed
 
 BETWEEN_TURNS = "\n\n"
 Ask = Callable[[], Awaitable[tuple[Any, Usage]]]
 Read = Callable[[Any], Said]
+
+
+class OutOfTokens(Exception):
+    """The models of the run have written as many tokens as its budget allows."""
 
 
 class FrameworkRun:
@@ -68,6 +74,8 @@ class FrameworkRun:
         self._text_before = state.text[: state.kept_text]
         self._started = set(self._steps)
         self._turns = 0
+        self._written_tokens = sum(step.usage.output_tokens for step in state.steps if step.usage is not None)
+        self._most_tokens = _token_limit(execution)
         self._gap = ""
         self._received = 0
         self._requested: dict[str, RequestedTool] = {}
@@ -102,6 +110,8 @@ class FrameworkRun:
             response = step.result
             self._expect(read(response).calls)
         else:
+            if self._most_tokens is not None and self._written_tokens >= self._most_tokens:
+                raise OutOfTokens
             with self._parking.working():
                 response = await self._ask(key, model, ask, read)
         self._turns += 1
@@ -116,6 +126,7 @@ class FrameworkRun:
             response, usage = await ask()
         finally:
             self.context.flush_text()
+        self._written_tokens += usage.output_tokens
         response = plain(response)
         self._execution.emit(ModelMessage(key, read(response).as_message(), usage))
         stored = self._execution.emit(StepFinished(key, THINK, usage, response)).result
@@ -157,9 +168,11 @@ class FrameworkRun:
             self._gap = ""
             await self.token(shown)
             self.context.flush_text()
+        is_over = self._most_tokens is not None and self._written_tokens > self._most_tokens
+        why: StopReason = "max_tokens_exceeded" if is_over else "end_turn"
         if isinstance(value, str):
-            return ModelOutput(self.text, last=shown if shown != self.text else None)
-        return ModelOutput(self.text, outputs=value if isinstance(value, dict) else {"output": value})
+            return ModelOutput(self.text, last=shown if shown != self.text else None, stop_reason=why)
+        return ModelOutput(self.text, outputs=value if isinstance(value, dict) else {"output": value}, stop_reason=why)
 
     def _expect(self, calls: Sequence[RequestedTool]) -> None:
         for call in calls:
@@ -272,3 +285,11 @@ def _must_ask(tool: Tool[..., Any], given: Mapping[str, Any]) -> bool:
         return tool.needs_approval(given)
     except Exception:  # a user's rule may raise any exception
         return True
+
+
+def _token_limit(execution: Execution) -> int | None:
+    """Return how many tokens models may write in the run, as its budget and its options say."""
+    task, options = execution.state.task, execution.state.options
+    budget = Budget() if task is None else task.budget
+    asked = None if options is None else options.max_output_tokens
+    return budget.within(Budget(max_output_tokens=asked)).max_output_tokens

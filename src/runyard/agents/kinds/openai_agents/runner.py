@@ -9,16 +9,18 @@ The SDK is imported when the first such agent runs. It sends no traces unless th
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.execution import Execution, ModelOutput
 from runyard.agents.kinds.frameworks.entry import run_framework
 from runyard.agents.kinds.frameworks.messages import failure_of_provider, said_before
-from runyard.agents.kinds.frameworks.run import FrameworkRun
+from runyard.agents.kinds.frameworks.run import FrameworkRun, OutOfTokens
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.errors import InvalidAnswer
+
+Reached = Literal["max_steps", "max_tokens_exceeded"]
 
 
 async def run_openai_agents(agent: Agent, execution: Execution, /) -> ModelOutput:
@@ -32,12 +34,11 @@ async def _run(agent: Agent, wrapped: Wrapped, execution: Execution, run: Framew
 
     try:
         result = await _start(agent, wrapped, execution, run)
-    except MaxTurnsExceeded:
+    except (MaxTurnsExceeded, OutOfTokens) as error:
+        reached: Reached = "max_tokens_exceeded" if isinstance(error, OutOfTokens) else "max_steps"
         if wrapped.agent.output_type is not None:
-            raise InvalidAnswer(
-                "The limit of turns was reached before the model gave an answer.", "max_steps"
-            ) from None
-        return ModelOutput(run.text, stop_reason="max_steps")
+            raise InvalidAnswer("A limit was reached before the model gave an answer.", reached) from None
+        return ModelOutput(run.text, stop_reason=reached)
     except ModelBehaviorError as error:
         raise InvalidAnswer(f"The model did not answer as its agent expects ({type(error).__name__}).") from error
     except APIError as error:

@@ -13,7 +13,7 @@ from runyard.agents.declared.wrapped import Wrapped
 from runyard.agents.execution import Execution, ModelOutput
 from runyard.agents.kinds.frameworks.entry import run_framework
 from runyard.agents.kinds.frameworks.messages import failure_of_provider, said_before
-from runyard.agents.kinds.frameworks.run import FrameworkRun
+from runyard.agents.kinds.frameworks.run import FrameworkRun, OutOfTokens
 from runyard.agents.tools.tool import Tool
 from runyard.agents.user_code.frames import calls_user_code
 from runyard.errors import InvalidAnswer
@@ -29,6 +29,8 @@ async def _run(agent: Agent, wrapped: Wrapped, execution: Execution, run: Framew
 
     try:
         result = await _start(agent, wrapped, execution, run)
+    except OutOfTokens:
+        return _at_limit(wrapped, run, "max_tokens_exceeded")
     except UsageLimitExceeded as error:
         return _at_limit(wrapped, run, "max_tokens_exceeded" if "tokens" in str(error) else "max_steps")
     except UnexpectedModelBehavior as error:
