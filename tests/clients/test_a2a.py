@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
 
+from runyard.domain.events import Event
+from runyard.domain.state.fold import fold
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
+from tests.faces.a2a.task_reader import now, sent, translated
+from tests.faces.samples.expected import finished
+from tests.faces.samples.random_logs import every_kind, logs
 from tests.support.apps import gated_app
 from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
@@ -18,6 +25,7 @@ from tests.support.scenario.flow import Flow
 GATED_APP = Path(gated_app.__file__)
 PYTHON, NODE = "a2a_client.py", "a2a_client.mjs"
 HELLO = "Hello, dear guest."
+EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 REPEATED = f"system: Be kind.; user: hello; assistant: {HELLO}; user: repeat"
 
 
@@ -110,6 +118,47 @@ async def test_the_same_message_follows_the_same_task_again(url: str, sqlite_flo
     assert await sqlite_flow.database.rows("select id from runs") == [{"id": found["task"]}], (
         "no second run was started"
     )
+
+
+async def test_the_types_of_the_library_read_random_logs_as_the_fold_does(url: str) -> None:
+    cases: list[list[Event]] = []
+
+    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
+    @given(logs)
+    @example(every_kind("rich"))
+    @example(every_kind("error"))
+    def collect(events: list[Event]) -> None:
+        cases.append(events)
+
+    collect()
+    given_lines = [{"stream": whole_stream(events), "task": now(events)} for events in cases]
+    async with running(PYTHON, "laws", url) as program:
+        lines = b"".join(json.dumps(each).encode() + b"\n" for each in given_lines)
+        found = (await program.result(lines))["found"]
+    for events, seen in zip(cases, found, strict=True):
+        core, task = fold(events), now(events)
+        assert seen["text"] == (core.text if core.output is None else core.output.text)
+        results = [each["toolResult"] for each in seen["data"] if "toolResult" in each]
+        expected = {call.call_id: (call.tool, call.output, call.error) for call in finished(core)}
+        assert {each["id"]: (each["name"], each["output"], each.get("error")) for each in results} == expected
+        assert len(results) == len(expected)
+        assert f"TASK_STATE_{seen['state']}" == task["status"]["state"]
+        assert plain(seen["task"]) == plain(task), "no field is lost or unknown"
+        artifacts = {each["artifactId"]: each["parts"] for each in task["artifacts"] if each["artifactId"] != "answer"}
+        assert {key: parts for key, parts in seen["artifacts"].items() if key != "answer"} == artifacts
+        assert seen["metadata"] == task.get("metadata", {})
+
+
+def plain(task: dict[str, Any]) -> Any:
+    """Return a task without what the library leaves out: milliseconds that are zero, and an empty list of artifacts."""
+    found = json.loads(json.dumps(task).replace(".000Z", "Z"))
+    return {name: value for name, value in found.items() if value != []}
+
+
+def whole_stream(events: list[Event]) -> list[dict[str, Any]]:
+    """What a client gets that follows all parts of a task, without the tasks with which the later ones begin."""
+    first, *rest = [sent(events, part) for part in range(1, translated(events)[0].state.part + 1)]
+    return first + [update for part in rest for update in part[1:]]
 
 
 def has_passed(proxy: CuttingProxy, events: int) -> bool:

@@ -8,18 +8,19 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 
 from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.ag_ui.test_translate import parts_of, read
-from tests.faces.samples.random_logs import logs
+from tests.faces.samples.random_logs import every_kind, logs
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
 
 PROGRAM = "ag_ui_client.mjs"
 HELLO = "Hello, dear guest."
+EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 
 
 async def at_once(url: str, *cases: str) -> list[dict[str, Any]]:
@@ -156,8 +157,10 @@ async def test_a_run_of_one_face_is_followed_answered_and_canceled_in_others(url
 async def test_the_client_reads_random_logs_as_the_fold_does(url: str) -> None:
     cases: list[list[list[dict[str, Any]]]] = []
 
-    @settings(max_examples=100, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
     @given(logs)
+    @example(every_kind("rich"))
+    @example(every_kind("error"))
     def collect(events: list[Event]) -> None:
         cases.append([part for part in parts_of(events) if part[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")])
 
@@ -171,4 +174,6 @@ async def test_the_client_reads_random_logs_as_the_fold_does(url: str) -> None:
         assert seen["text"] == "|".join(
             each["content"] for each in messages if each["role"] == "assistant" and each.get("content")
         )
-        assert seen["calls"] == sum(len(each.get("toolCalls", ())) for each in messages)
+        assert seen["calls"] == [call for each in messages for call in each.get("toolCalls", ())]
+        results = [[each["toolCallId"], each["content"]] for each in messages if each["role"] == "tool"]
+        assert sorted(seen["results"]) == sorted(results), "the client puts them after their calls"

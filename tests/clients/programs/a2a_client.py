@@ -22,7 +22,9 @@ from a2a.types import (
     Part,
     Role,
     SendMessageRequest,
+    StreamResponse,
     SubscribeToTaskRequest,
+    Task,
     TaskPushNotificationConfig,
     TaskState,
     UnsupportedOperationError,
@@ -300,6 +302,23 @@ async def resubscribe():
             say(cut=cuts)
             stream = client.subscribe(SubscribeToTaskRequest(id=found.task.id))
     say(text=found.text, cuts=cuts, state=found.state, kinds=found.kinds)
+
+
+async def laws():
+    """Read streams of random logs, one a line, and the tasks that they lead to, with the types of the library."""
+    found = []
+    for line in sys.stdin:
+        given, read = json.loads(line), Reader()
+        for each in given["stream"]:
+            read.take(ParseDict(each, StreamResponse()))
+        kept = MessageToDict(ParseDict(given["task"], Task()))
+        artifacts = {key: [MessageToDict(part) for part in parts] for key, parts in read.artifacts.items()}
+        metadata = MessageToDict(read.task.metadata)
+        found.append(
+            {"text": read.text, "state": read.state, "data": read.data, "task": kept}
+            | {"artifacts": artifacts, "metadata": metadata}
+        )
+    say(found=found)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,9 @@ const cases = {
           if (part.at(-1).type !== 'RUN_ERROR') throw failed
         }
       }
-      found.push({ text: text(each.messages), roles: roles(each.messages), calls: each.messages.flatMap((m) => m.toolCalls ?? []).length })
+      const calls = each.messages.flatMap((m) => m.toolCalls ?? [])
+      const results = each.messages.flatMap((m) => (m.role === 'tool' ? [[m.toolCallId, m.content]] : []))
+      found.push({ text: text(each.messages), calls, results })
     }
     say({ found })
   },

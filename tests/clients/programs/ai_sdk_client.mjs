@@ -256,7 +256,8 @@ const cases = {
         },
       })
       for await (const each of readUIMessageStream({ stream, onError: (broken) => (error = broken.message) })) message = each
-      found.push({ text: text(message), tools: tools(message), error })
+      const attached = message.parts.filter(({ type }) => type === 'file' || type.startsWith('source-'))
+      found.push({ text: text(message), tools: tools(message), error, attached })
     }
     say({ found })
   },

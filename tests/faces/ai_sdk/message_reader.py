@@ -33,7 +33,7 @@ class Message:
             self._tool(kind, chunk)
         elif kind == "error":
             self.error = chunk["errorText"]
-        elif kind.startswith(("data-", "source-", "steering")) and not chunk.get("transient"):
+        elif kind.startswith(("data-", "source-", "steering", "file")) and not chunk.get("transient"):
             self._add(chunk)
 
     def _tool(self, kind: str, chunk: Chunk) -> None:

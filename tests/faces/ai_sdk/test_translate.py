@@ -113,6 +113,7 @@ def test_a_part_ends_where_the_run_waits_for_the_client_and_the_next_one_continu
 def test_a_call_that_another_client_answered_at_once_is_not_handed_out() -> None:
     events = log(
         QUEUED,
+        ToolRequested("c1", "locate", {"a": 1}),
         WaitRequested("wait_1", "c1", "client_tool", "locate", input={"a": 1}),
         WaitAnswered("wait_1", "answered", "ann", "Kyoto"),
         ToolFinished("c1", "locate", "Kyoto"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk, BaseMessage, RemoveMessage, ToolMessage
 from langchain_core.messages.utils import convert_to_messages
@@ -15,7 +15,8 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES
 from tests.faces.langgraph.test_translate import sent, translated
-from tests.faces.samples.random_logs import logs
+from tests.faces.samples.expected import Result, finished, result_of, shown_waits, text
+from tests.faces.samples.random_logs import every_kind, logs
 from tests.faces.samples.sample_events import RUN_ID
 
 
@@ -36,7 +37,7 @@ def _assembled(events: list[Event]) -> list[BaseMessage]:
                 left: Any = add_messages(list(found.values()), RemoveMessage(id=message["id"]))
                 found = {each.id: each for each in left}
             elif message["type"] == "AIMessageChunk":
-                fields = {name: message[name] for name in ("id", "content", "tool_call_chunks")}
+                fields = {name: message[name] for name in ("id", "content", "tool_call_chunks", "additional_kwargs")}
                 piece = AIMessageChunk(**fields)
                 found[message["id"]] = found[message["id"]] + piece if message["id"] in found else piece
             else:
@@ -45,27 +46,66 @@ def _assembled(events: list[Event]) -> list[BaseMessage]:
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_messages_have_the_text_the_calls_and_the_end_of_the_fold(events: list[Event]) -> None:
     translation, _ = translated(events)
     core, messages = fold(events), translation.values()["messages"]
     if core.stop_reason is None:
         return
-    text = core.text if core.output is None else core.output.text
-    assert _text(messages).endswith(text.replace("\n", ""))
+    said = core.text if core.output is None else core.output.text
+    assert _text(messages).endswith(said.replace("\n", ""))
     if core.output is None or core.output.text == core.text:
-        assert _text(messages) == text.replace("\n", "")
-    results = [each for each in messages if each["type"] == "tool"]
-    finished = [call for call in core.calls if call.status == "finished"]
-    assert [each["status"] == "success" for each in results] == [call.error is None for call in finished]
-    calls = [call["id"] for each in messages if each["type"] == "ai" for call in each["tool_calls"]]
-    assert len(calls) == len(set(calls)) == len(core.calls)
-    assert {each["tool_call_id"] for each in results} <= set(calls)
+        assert _text(messages) == said.replace("\n", "")
+    calls = [call for each in messages if each["type"] == "ai" for call in each["tool_calls"]]
+    assert len({call["id"] for call in calls}) == len(calls)
+    assert [call["args"] for call in calls] == [call.asked for call in core.calls]
+    args = {call["id"]: call["args"] for call in calls}
+    results = [
+        Result(each["name"], text(args[each["tool_call_id"]]), each["content"], each["status"] == "error")
+        for each in messages
+        if each["type"] == "tool"
+    ]
+    # the call stays as the agent asked for it if a person edits it
+    assert sorted(results) == sorted(result_of(call, call.asked) for call in finished(core))
+    if core.output is not None:
+        about = [each["additional_kwargs"] for each in messages if each["type"] == "ai"]
+        assert [source for each in about for source in each.get("sources", ())] == core.output.sources
+        files = msgspec.to_builtins(core.output.files or [])
+        assert [file for each in about for file in each.get("files", ())] == files
+        values = translation.values()
+        assert {name: value for name, value in values.items() if name != "messages"} == core.output.outputs
     last = translation.state.ended[-1]
     assert last in {"done": ("success",), "error": ("error",), "canceled": ("interrupted",)}[core.status]
     assert len(convert_to_messages(messages)) == len(messages), "LangChain can read them"
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
+def test_a_part_that_ends_while_the_run_waits_has_an_interrupt_for_each_wait(events: list[Event]) -> None:
+    _, frames = translated(events)
+    shown: dict[str, Any] = {}
+    for frame in frames:
+        if frame.event == "values":
+            shown |= {each["id"]: each for each in frame.data.get("__interrupt__", ())}
+    waits = fold(events).waits
+    asked = {key: waits[key] for key in shown_waits(events) if waits[key].kind not in ("child", "timer", "event")}
+    assert set(shown) == set(asked)
+    for key, wait in asked.items():
+        value = shown[key]["value"]
+        if wait.kind == "client_tool":
+            assert value["toolCall"] == {"id": key, "name": wait.name, "args": wait.input}
+        elif wait.kind == "question":
+            assert (value, shown[key]["response_schema"]) == (wait.prompt, wait.schema)
+        else:
+            [action] = value["action_requests"]
+            assert (action["name"], action["args"]) == (wait.name, wait.input)
+
+
+@given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_the_last_values_and_the_updates_are_the_state(events: list[Event]) -> None:
     translation, frames = translated(events)
     if translation.state.part != len(translation.state.ended):
@@ -85,6 +125,8 @@ def test_the_last_values_and_the_updates_are_the_state(events: list[Event]) -> N
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_pieces_assemble_to_the_messages(events: list[Event]) -> None:
     translation, _ = translated(events)
     if translation.state.part != len(translation.state.ended):
@@ -99,6 +141,10 @@ def test_pieces_assemble_to_the_messages(events: list[Event]) -> None:
         if isinstance(piece, AIMessageChunk):
             assert [call["id"] for call in piece.tool_calls] == [call["id"] for call in message["tool_calls"]]
             assert [call["args"] for call in piece.tool_calls] == [call["args"] for call in message["tool_calls"]]
+            about = {name: message["additional_kwargs"].get(name) for name in ("sources", "files")}
+            assert {name: piece.additional_kwargs.get(name) for name in about} == about
+        if isinstance(piece, ToolMessage):
+            assert (piece.tool_call_id, piece.status) == (message["tool_call_id"], message["status"])
 
 
 @given(logs, st.lists(st.sampled_from(MODES), unique=True), st.integers(0, 60))

@@ -5,7 +5,7 @@ from typing import Any
 
 import langchain_protocol
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -16,7 +16,8 @@ from runyard.domain.state.fold import fold
 from runyard.faces.langgraph.thread_events import ThreadEvent, ThreadState, ThreadTranslation
 from runyard.faces.langgraph.thread_stream import RunEncoder, StreamRequest
 from tests.faces.langgraph.test_translate import BASE
-from tests.faces.samples.random_logs import logs
+from tests.faces.samples.expected import Result, finished, result_of, text
+from tests.faces.samples.random_logs import every_kind, logs
 from tests.faces.samples.sample_events import RUN_ID
 
 CHANNELS = ("values", "checkpoints", "updates", "messages", "tools", "lifecycle", "input", "custom")
@@ -80,24 +81,40 @@ def assembled(found: Sequence[ThreadEvent]) -> dict[str, list[Any]]:
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_the_stream_has_the_text_the_tools_and_the_end_of_the_fold(events: list[Event]) -> None:
     core, (_, found) = fold(events), translated(events)
     if core.stop_reason is None:
         return
     *_, last = [each.data["messages"] for each in found if each.method == "values"]
     said = "".join(each["content"] for each in last if each["type"] == "ai").replace("\n", "")
-    text = (core.text if core.output is None else core.output.text).replace("\n", "")
-    assert said.endswith(text)
+    expected = (core.text if core.output is None else core.output.text).replace("\n", "")
+    assert said.endswith(expected)
     if core.output is None or core.output.text == core.text:
-        assert said == text
-    ends = [each.data["event"] for each in found if each.method == "tools"]
-    finished = [call for call in core.calls if call.status == "finished"]
-    begun = [call for call in finished if call.started_seq is not None]  # a rejected call is in the values only
-    assert ends.count("tool-finished") == sum(call.error is None for call in begun)
-    assert ends.count("tool-error") == sum(call.error is not None for call in begun)
-    assert len([each for each in last if each["type"] == "tool"]) == len(finished)
+        assert said == expected
+    begun = [call for call in finished(core) if call.started_seq is not None]  # a rejected call is in the values only
+    assert sorted(shown_results(found)) == sorted(result_of(call) for call in begun)
+    results = [(each["content"], each["status"] == "error") for each in last if each["type"] == "tool"]
+    assert sorted(results) == sorted(result_of(call)[2:] for call in finished(core))
     *_, end = [each.data["event"] for each in found if each.method == "lifecycle"]
     assert end == {"done": "completed", "error": "failed", "canceled": "interrupted"}[core.status]
+
+
+def shown_results(found: Sequence[ThreadEvent]) -> list[Result]:
+    """Return the calls that have ended, from the events of tools. A call that starts again may have another input."""
+    calls, results = dict[str, ThreadEvent](), list[Result]()
+    for each in (each for each in found if each.method == "tools"):
+        match each.data["event"]:
+            case "tool-started":
+                calls[each.data["tool_call_id"]] = each
+            case "tool-finished" | "tool-error" as end:
+                begun = calls[each.data["tool_call_id"]].data
+                said = each.data["message"] if end == "tool-error" else each.data["output"]
+                results.append(Result(begun["tool_name"], text(begun["input"]), text(said), end == "tool-error"))
+            case _:
+                pass  # output of a running tool
+    return results
 
 
 def dropped_by_states(events: Sequence[Event]) -> set[str]:
@@ -114,6 +131,8 @@ def dropped_by_states(events: Sequence[Event]) -> set[str]:
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
     translation, found = translated(events)
     if translation.run.state.part != len(translation.run.state.ended):
@@ -137,6 +156,8 @@ def test_messages_have_the_blocks_of_the_state(events: list[Event]) -> None:
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_a_client_that_keeps_what_states_keep_has_the_messages_of_the_state(events: list[Event]) -> None:
     """A client shows a message from its first piece on, and drops it if a state had it and the next one does not."""
     translation, found = translated(events)
@@ -153,6 +174,8 @@ def test_a_client_that_keeps_what_states_keep_has_the_messages_of_the_state(even
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_every_part_begins_and_ends_and_tools_do_so_too(events: list[Event]) -> None:
     translation, found = translated(events)
     state = translation.run.state
@@ -206,6 +229,8 @@ PROTOCOL_EVENT: TypeAdapter[Any] = TypeAdapter(langchain_protocol.Event)
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_the_types_of_the_protocol_accept_every_event(events: list[Event]) -> None:
     for each in streamed([events]):
         PROTOCOL_EVENT.validate_python(each)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
@@ -15,11 +15,14 @@ from runyard.faces.openai.chat_translate import completion
 from runyard.faces.openai.state import State
 from runyard.faces.openai.translate import Translation
 from tests.faces.openai.test_translate import chunks, sent_after, streamed, text_of, translated
-from tests.faces.samples.random_logs import logs
+from tests.faces.samples.expected import Result, results
+from tests.faces.samples.random_logs import every_kind, logs
 from tests.faces.samples.sample_events import RUN_ID
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_responses_have_the_text_the_calls_and_the_end_of_the_fold(events: list[Event]) -> None:
     translation, _ = translated(events)
     state, core = translation.state, fold(events)
@@ -27,19 +30,22 @@ def test_responses_have_the_text_the_calls_and_the_end_of_the_fold(events: list[
     items = [item for part in parts for item in part["output"]]
 
     if core.stop_reason is not None:
-        text = core.text if core.output is None else core.output.text
+        said = core.text if core.output is None else core.output.text
         if core.output is None or core.output.text == core.text:
-            assert "".join(map(text_of, parts)).replace("\n", "") == text.replace("\n", "")
+            assert "".join(map(text_of, parts)).replace("\n", "") == said.replace("\n", "")
         else:
-            assert text_of(parts[-1]).replace("\n", "") == text.replace("\n", "")
-        done = [item for item in items if item["type"] == "mcp_call" and item["status"] != "incomplete"]
-        waits = {wait.call_id for wait in core.waits.values() if wait.kind == "client_tool"}
-        finished = [call for call in core.calls if call.status == "finished" and call.call_id not in waits]
-        assert len(done) == len(finished)
-        assert [item["error"] is None for item in done] == [call.error is None for call in finished]
+            assert text_of(parts[-1]).replace("\n", "") == said.replace("\n", "")
+        assert parts[-1]["error"] == (
+            {"code": "server_error", "message": "Broken. (broken)"} if core.status == "error" else None
+        )
+        if core.output is not None:
+            assert parts[-1]["runyard"]["sources"] == core.output.sources
+            files = msgspec.to_builtins(core.output.files or [])
+            assert parts[-1]["runyard"].get("files", []) == files
         assert {"done": {"completed", "incomplete"}, "error": {"failed"}, "canceled": {"cancelled"}}[core.status] >= {
             parts[-1]["status"]
         }
+    assert sorted(shown_results(translation, items)) == sorted(results(events))
     handed = [item["call_id"] for item in items if item["type"] == "function_call"]
     waited = {wait for event in events if isinstance(paused := event.payload, RunWaiting) for wait in paused.waits}
     expected = [key for key, wait in core.waits.items() if wait.kind == "client_tool" and key in waited]
@@ -47,6 +53,21 @@ def test_responses_have_the_text_the_calls_and_the_end_of_the_fold(events: list[
     assert [part["id"] for part in parts] == [
         f"resp_{RUN_ID}" + (f"_{n}" if n > 1 else "") for n in range(1, len(parts) + 1)
     ]
+
+
+def shown_results(translation: Translation, items: list[dict[str, Any]]) -> list[Result]:
+    """Return the finished calls of responses: those of the server, and those that the client has answered."""
+    found = list[Result]()
+    for item in items:
+        if item["type"] == "mcp_call" and item["status"] in ("completed", "failed"):
+            is_error = item["status"] == "failed"
+            said = item["error"]["content"][0]["text"] if is_error else item["output"]
+            found.append(Result(item["name"], item["arguments"], said, is_error))
+        if item["type"] == "function_call":
+            output = translation.state.handed[item["call_id"]].output  # an item of the input of the next response
+            if output is not None:
+                found.append(Result(item["name"], item["arguments"], output, output in ("It broke.", "expired")))
+    return found
 
 
 @given(logs, st.integers(-1, 60))
@@ -76,6 +97,8 @@ def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) ->
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_a_stream_of_chunks_has_the_text_of_its_completion(events: list[Event]) -> None:
     translation, _ = translated(events)
     for part, response in enumerate(translation.state.ended, 1):
@@ -103,6 +126,8 @@ def typed(value: Any) -> Any:
 
 
 @given(logs)
+@example(every_kind("rich"))
+@example(every_kind("error"))
 def test_the_types_of_the_library_accept_every_event_response_and_chunk(events: list[Event]) -> None:
     translation, _ = translated(events)
     for part in range(1, translation.state.part + 1):

@@ -121,8 +121,9 @@ def test_a_call_that_another_client_answered_at_once_is_not_handed_out() -> None
     translation, _ = translated(
         log(
             QUEUED,
-            WaitRequested("wait_1", "c1", "client_tool", "locate"),
-            ToolStarted("c1", "locate", {}),
+            ToolRequested("c1", "locate", {"a": 1}),
+            WaitRequested("wait_1", "c1", "client_tool", "locate", input={"a": 1}),
+            ToolStarted("c1", "locate", {"a": 1}),
             WaitAnswered("wait_1", "answered", "ann", "Kyoto"),
             ToolFinished("c1", "locate", "Kyoto"),
             RunWaiting([]),
@@ -130,7 +131,9 @@ def test_a_call_that_another_client_answered_at_once_is_not_handed_out() -> None
             RunFinished("done", "end_turn"),
         )
     )
-    assert [item["type"] for item in translation.state.ended[0]["output"]] == ["message"]
+    call, _ = items = translation.state.ended[0]["output"]
+    assert [item["type"] for item in items] == ["mcp_call", "message"]
+    assert (call["arguments"], call["output"]) == ('{"a":1}', "Kyoto")
     assert len(translation.state.ended) == 1
 
 

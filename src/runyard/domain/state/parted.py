@@ -40,6 +40,7 @@ class PartedState(LogState, kw_only=True):
     has_text: bool = False
     waits: dict[str, ClientWait] = field(default_factory=dict)  # that the client may answer, by wait id
     others: dict[str, dict[str, Any]] = field(default_factory=dict)  # other open waits, as they are shown
+    inputs: dict[str, Any] = field(default_factory=dict)  # of calls that have not ended, as requested, by call id
     steps: dict[str, str] = field(default_factory=dict)  # shown names of the agent's open steps
     received: dict[str, str] = field(default_factory=dict)  # messages for this run that it has not taken
 

@@ -12,7 +12,7 @@ from runyard.faces.ag_ui.translate import Translation
 from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
-TRANSLATION = translation_kind("ag_ui", 2, State, Translation)
+TRANSLATION = translation_kind("ag_ui", 3, State, Translation)
 
 
 class Part(NamedTuple):

@@ -118,8 +118,8 @@ class Translation(PartedTranslation[State, Shown]):
     def _tool(self, event: Event, out: list[Shown]) -> None:
         state = self.state
         match event.payload:
-            case ToolRequested():
-                pass  # the call is shown when it starts
+            case ToolRequested(call_id, _, given):
+                state.inputs[call_id] = given  # the call is shown when it starts
             case ToolStarted(call_id, tool, given):
                 if call_id not in state.client_calls and call_id not in state.calls:
                     self._show(call_id, event.id, tool, given, out)
@@ -128,11 +128,12 @@ class Translation(PartedTranslation[State, Shown]):
                     about = {"toolCallId": state.calls[call_id], "text": text}
                     out.append({"type": "CUSTOM", "name": "tool_output", "value": about})
             case ToolFinished(call_id, tool, output, error):
+                given = state.inputs.pop(call_id, None)
                 wait = state.waits.get(state.client_calls.get(call_id, ""))
                 if wait is not None and wait.is_shown:
                     return  # the client's answer is shown already
                 if call_id not in state.calls:
-                    self._show(call_id, event.id, tool, None if wait is None else wait.input, out)
+                    self._show(call_id, event.id, tool, given, out)
                 self._result(state.calls[call_id], error if output is None and error else output, out)
             case _:
                 raise AssertionError(event.type)

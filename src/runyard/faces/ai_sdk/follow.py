@@ -15,7 +15,7 @@ from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "text", "model.thinking": "reasoning"}
 RESUMED_SECONDS = 60.0
-TRANSLATION = translation_kind("ai_sdk", 2, State, Translation)
+TRANSLATION = translation_kind("ai_sdk", 3, State, Translation)
 
 
 class Parts(NamedTuple):

@@ -136,8 +136,8 @@ class Translation(PartedTranslation[State, Chunk]):
     def _tool(self, event: Event, out: list[Chunk]) -> None:
         state = self.state
         match event.payload:
-            case ToolRequested():
-                pass  # the call is shown when it starts
+            case ToolRequested(call_id, _, given):
+                state.inputs[call_id] = given  # the call is shown when it starts
             case ToolStarted(call_id, tool, given):
                 if call_id not in state.client_calls:
                     self._show(call_id, event.id, tool, given, out)
@@ -150,12 +150,12 @@ class Translation(PartedTranslation[State, Chunk]):
                 raise AssertionError(event.type)
 
     def _tool_finished(self, event_id: str, finished: ToolFinished, out: list[Chunk]) -> None:
-        state = self.state
+        state, given = self.state, self.state.inputs.pop(finished.call_id, None)
         wait = state.waits.get(state.client_calls.get(finished.call_id, ""))
         if wait is not None and wait.shown is not None:
             return  # the client's answer is shown already
         if finished.call_id not in state.calls:
-            self._show(finished.call_id, event_id, finished.tool, None if wait is None else wait.input, out)
+            self._show(finished.call_id, event_id, finished.tool, given, out)
         call = state.calls[finished.call_id]
         if call.is_denied:
             return

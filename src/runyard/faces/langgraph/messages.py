@@ -146,8 +146,9 @@ class Messages(PartedTranslation[State, Frame]):
             if state.last is None:
                 self._append(objects.answer(event_id, "", ""), self._node)
             assert state.last is not None
-            about = {**self._found(state.last)["additional_kwargs"], **objects.builtins(more)}
-            self._change(state.last, additional_kwargs=about)
+            added = objects.builtins(more)
+            self._change(state.last, additional_kwargs={**self._found(state.last)["additional_kwargs"], **added})
+            out.append(self._tuple({**objects.chunk(state.last), "additional_kwargs": added}, state.last_node))
         state.outputs = output.outputs
         has_news = bool(state.news)
         self._flush(out)

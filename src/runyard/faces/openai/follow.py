@@ -20,7 +20,7 @@ from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEv
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "message", "model.thinking": "reasoning"}
 NO_RESPONSE = "There is no response with that id."
-TRANSLATION = translation_kind("openai", 2, State, Translation)
+TRANSLATION = translation_kind("openai", 3, State, Translation)
 
 
 async def find(engine: Engine, owner: str, response_id: str) -> tuple[Run, int]:

@@ -41,6 +41,7 @@ class State(LogState, kw_only=True):
     unkept: list[int] = field(default_factory=list)  # items that a reset withdraws
     items: dict[int, dict[str, Any]] = field(default_factory=dict)  # items of this response by index
     calls: dict[str, int] = field(default_factory=dict)  # open calls of the server, by call id
+    inputs: dict[str, Any] = field(default_factory=dict)  # of calls that have not ended, by call id
     is_silent: bool = True  # this response has no text yet
     is_replaced: bool = False  # the answer was not the text that had been written
     waits: dict[str, dict[str, Any]] = field(default_factory=dict)  # open waits for people

@@ -29,6 +29,7 @@ from runyard.domain.events import (
     RunWaiting,
     StepFinished,
     ToolFinished,
+    ToolRequested,
     ToolStarted,
     Usage,
     WaitAnswered,
@@ -123,7 +124,7 @@ class Translation(LogTranslation[State, Shown]):
         match event.type:
             case "model.token" | "model.thinking" | "model.reset" | "model.message" | "step.finished" | "run.output":
                 self._text(event, out)
-            case "tool.started" | "tool.finished":
+            case "tool.requested" | "tool.started" | "tool.finished":
                 self._tool(event, out)
             case "approval.requested" | "approval.decided" | "wait.requested" | "wait.answered" | "run.waiting":
                 self._wait(event, out)
@@ -133,7 +134,6 @@ class Translation(LogTranslation[State, Shown]):
                 "run.queued"
                 | "run.resumed"
                 | "step.started"
-                | "tool.requested"
                 | "tool.output"
                 | "message.received"
                 | "message.taken"
@@ -163,17 +163,22 @@ class Translation(LogTranslation[State, Shown]):
                 self._withdraw(out)
 
     def _tool(self, event: Event, out: list[Shown]) -> None:
+        state = self.state
         match event.payload:
+            case ToolRequested(call_id, _, given):
+                state.inputs[call_id] = given
             case ToolStarted(call_id, tool, given):
-                if call_id not in self.state.client_calls and call_id not in self.state.calls:
+                state.inputs[call_id] = given
+                if call_id not in state.client_calls and call_id not in state.calls:
                     self._close_text(out)
                     self._call(call_id, objects.call_item(event.id, self._label, tool, given), out)
             case ToolFinished(call_id, tool, output, error):
-                if call_id in self.state.client_calls:
-                    return
+                given, handed = state.inputs.pop(call_id, None), state.handed.get(state.client_calls.get(call_id, ""))
+                if handed is not None and handed.part:
+                    return  # the client has the call and its result
                 self._close_text(out)
-                if call_id not in self.state.calls:  # it started in an earlier response
-                    self._call(call_id, objects.call_item(event.id, self._label, tool, None), out)
+                if call_id not in state.calls:  # it did not start, or in an earlier response
+                    self._call(call_id, objects.call_item(event.id, self._label, tool, given), out)
                 self._call_ended(call_id, output, error, out)
             case _:
                 raise AssertionError(event.type)
