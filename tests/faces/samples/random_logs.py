@@ -84,7 +84,7 @@ SOURCES = ["https://example.com/fares", "fare_001"]
 
 
 class _Call(NamedTuple):
-    """The events of a call with an id of its own, and of the wait for it."""
+    """The events of a call with a separate id, and of the wait for it."""
 
     n: int
     part: str = ""
