@@ -158,6 +158,21 @@ async def resumed_through_kills(
         return await client.result(), proxy
 
 
+async def resumed_after_a_restart(
+    flow: Flow, program: str, numbers: Iterator[int], case: str = "resume", **variables: str
+) -> dict[str, Any]:
+    """Run a case of a program while the only server, which executes the run, dies in the middle of the answer. Until
+    the next one listens, nothing does."""
+    pod = await flow.start("serve", "after.model.token:12", app=APP)
+    async with (
+        CuttingProxy(lambda: [pod.url for pod in flow.apis], numbers=numbers) as proxy,
+        running(program, case, proxy.url, **variables) as client,
+    ):
+        await pod.end()
+        await flow.start("serve", app=APP)
+        return await client.result()
+
+
 @pytest.fixture
 async def url(sqlite_flow: Flow) -> str:
     """The address of a server on SQLite that needs no key."""

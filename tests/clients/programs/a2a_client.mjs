@@ -5,14 +5,14 @@ import { createRequire } from 'node:module'
 import { randomUUID } from 'node:crypto'
 
 const require = createRequire(`${process.env.CLIENTS}/package.json`)
-const { ClientFactory, ClientFactoryOptions, RestTransportFactory, JsonRpcTransportFactory } = require('@a2a-js/sdk/client')
+const { ClientFactory, ClientFactoryOptions, RestTransportFactory, JsonRpcTransportFactory, createAuthenticatingFetchWithRetry } = require('@a2a-js/sdk/client')
 const { Role, TaskState } = require('@a2a-js/sdk')
 const { BASE_URL, BINDING } = process.env
 const say = (what) => console.log(JSON.stringify(what))
 const BINDINGS = ['JSONRPC', 'HTTP+JSON']
 
-async function connect(binding, agent = 'helper') {
-  const transports = [binding === 'JSONRPC' ? new JsonRpcTransportFactory() : new RestTransportFactory()]
+async function connect(binding, agent = 'helper', more = {}) {
+  const transports = [binding === 'JSONRPC' ? new JsonRpcTransportFactory(more) : new RestTransportFactory(more)]
   const factory = new ClientFactory({ ...ClientFactoryOptions.default, transports, preferredTransports: [binding] })
   return factory.createFromUrl(`${BASE_URL}/a2a/${agent}/`)
 }
@@ -78,6 +78,27 @@ async function refused(promise) {
 }
 
 const follow = (client, ...given) => new Reader().read(client.sendMessageStream(message(...given)))
+
+// Sends a message and follows its task until it ends or asks, over connections that break: subscribes again, and reads
+// the task if it has ended meanwhile. Returns the number of cuts.
+async function followed(client, found, ...given) {
+  let stream = client.sendMessageStream(message(...given))
+  for (let cuts = 0; ; ) {
+    try {
+      for await (const { payload } of stream) {
+        found.take(payload.$case, payload.value)
+        if (['COMPLETED', 'FAILED', 'INPUT_REQUIRED'].includes(found.state)) return cuts
+      }
+    } catch (broken) {
+      if ((broken.cause?.name ?? broken.name) === 'UnsupportedOperationError') {
+        found.take('task', await client.getTask({ tenant: '', id: found.task.id }))
+        return cuts
+      }
+    }
+    say({ cut: (cuts += 1) })
+    stream = client.resubscribeTask({ tenant: '', id: found.task.id })
+  }
+}
 
 const flows = {
   async answer(binding) {
@@ -161,27 +182,39 @@ const cases = {
     say(Object.fromEntries(await Promise.all(BINDINGS.map(one))))
   },
 
-  // Follows one task over connections that break: subscribes again, and reads the task if it has ended meanwhile.
+  // Sends a key with the library's own wrapper of `fetch`: a wrong one, then the right one.
+  async key() {
+    const keyed = (key) => {
+      const handler = { headers: async () => ({ Authorization: `Bearer ${key}` }), shouldRetryWithHeaders: async () => undefined }
+      return connect(BINDING, 'helper', { fetchImpl: createAuthenticatingFetchWithRetry(fetch, handler) })
+    }
+    let denied
+    try {
+      await follow(await keyed('wrong'), ['hello'])
+    } catch (error) {
+      denied = error.message
+    }
+    say({ denied, text: (await follow(await keyed(process.env.API_KEY), ['hello'])).text })
+  },
+
   async resubscribe() {
     const client = await connect(BINDING)
     const found = new Reader()
-    let stream = client.sendMessageStream(message([process.env.INPUT ?? 'slowly']))
-    let cuts = 0
-    for (;;) {
-      try {
-        await found.read(stream)
-        if (found.state === 'COMPLETED') break
-      } catch (broken) {
-        if ((broken.cause?.name ?? broken.name) === 'UnsupportedOperationError') {
-          found.take('task', await client.getTask({ tenant: '', id: found.task.id }))
-          break
-        }
-      }
-      cuts += 1
-      say({ cut: cuts })
-      stream = client.resubscribeTask({ tenant: '', id: found.task.id })
-    }
+    const cuts = await followed(client, found, [process.env.INPUT ?? 'slowly'])
     say({ text: found.text, cuts, state: found.state, kinds: found.kinds })
+  },
+
+  // Answers a question, a call of a tool and a confirmation, over connections that break.
+  async book() {
+    const client = await connect(BINDING, 'airline')
+    const found = new Reader()
+    const asked = []
+    await followed(client, found, ['a seat'])
+    for (const answer of [part('data', { row: 12 }), 'Oslo', part('data', { approved: true })]) {
+      asked.push(found.asked)
+      await followed(client, found, [answer], { taskId: found.task.id })
+    }
+    say({ asked, text: found.text, state: found.state })
   },
 }
 

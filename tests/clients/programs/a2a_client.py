@@ -11,6 +11,7 @@ import uuid
 
 import httpx
 from a2a.client import A2AClientError, AgentCardResolutionError, ClientConfig, ClientFactory
+from a2a.client.auth import AuthInterceptor, CredentialService
 from a2a.types import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
@@ -24,7 +25,6 @@ from a2a.types import (
     SendMessageRequest,
     StreamResponse,
     SubscribeToTaskRequest,
-    Task,
     TaskPushNotificationConfig,
     TaskState,
     UnsupportedOperationError,
@@ -33,6 +33,7 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 BINDINGS = ("JSONRPC", "HTTP+JSON")
+PAUSES = ("COMPLETED", "FAILED", "INPUT_REQUIRED")
 BASE = os.environ["BASE_URL"]
 
 
@@ -234,6 +235,32 @@ async def everything():
     say(**{BINDINGS[n]: dict(zip(names, found[n * len(names) :], strict=False)) for n in range(len(BINDINGS))})
 
 
+class Keys(CredentialService):
+    """Gives the same key for every scheme that a card declares."""
+
+    def __init__(self, key):
+        self._key = key
+
+    async def get_credentials(self, security_scheme_name, context):
+        return self._key
+
+
+async def key():
+    """Send a key as the card asks for, with the interceptor of the library: a wrong one, then the right one."""
+    config = ClientConfig(
+        httpx_client=httpx.AsyncClient(timeout=60), supported_protocol_bindings=[os.environ["BINDING"]]
+    )
+    clients = [
+        await ClientFactory(config).create_from_url(f"{BASE}/a2a/helper", interceptors=[AuthInterceptor(Keys(given))])
+        for given in ("wrong", os.environ["API_KEY"])
+    ]
+    try:
+        await Reader().read(clients[0].send_message(message("hello")))
+    except (A2AError, A2AClientError) as error:
+        denied = f"{type(error).__name__}: {error}".partition(" for url")[0]
+    say(denied=denied, text=(await Reader().read(clients[1].send_message(message("hello")))).text)
+
+
 async def push():
     """Start a task that asks, with an address for its updates; set, read and delete another; then answer."""
     client = await connect(os.environ["BINDING"], streaming=False)
@@ -283,42 +310,40 @@ async def again():
     say(text=found.text, cuts=cuts, task=found.task.id, states=found.states)
 
 
-async def resubscribe():
-    """Follow a task over connections that break: subscribe again, and read the task if it has ended meanwhile."""
-    client, found = await connect(os.environ["BINDING"]), Reader()
-    stream, cuts = client.send_message(message(os.environ.get("INPUT", "slowly"))), 0
-    while found.task is None or found.state not in ("COMPLETED", "FAILED"):
+async def follow(client, found, stream):
+    """Follow a task until it ends or asks, over connections that break: subscribe again, and read the task if it has
+    ended meanwhile. Return the number of cuts."""
+    cuts = 0
+    while True:
         try:
-            await found.read(stream)
+            async for event in stream:
+                found.take(event)
+                if found.state in PAUSES:
+                    return cuts
         except UnsupportedOperationError:
-            kept = await client.get_task(GetTaskRequest(id=found.task.id))
-            found.task.CopyFrom(kept)
-            found.artifacts = {each.artifact_id: list(each.parts) for each in kept.artifacts}
-            break
+            found.take(StreamResponse(task=await client.get_task(GetTaskRequest(id=found.task.id))))
+            return cuts
         except A2AClientError:
             pass
-        if found.state not in ("COMPLETED", "FAILED"):
-            cuts += 1
-            say(cut=cuts)
-            stream = client.subscribe(SubscribeToTaskRequest(id=found.task.id))
+        cuts += 1
+        say(cut=cuts)
+        stream = client.subscribe(SubscribeToTaskRequest(id=found.task.id))
+
+
+async def resubscribe():
+    client, found = await connect(os.environ["BINDING"]), Reader()
+    cuts = await follow(client, found, client.send_message(message(os.environ.get("INPUT", "slowly"))))
     say(text=found.text, cuts=cuts, state=found.state, kinds=found.kinds)
 
 
-async def laws():
-    """Read streams of random logs, one a line, and the tasks that they lead to, with the types of the library."""
-    found = []
-    for line in sys.stdin:
-        given, read = json.loads(line), Reader()
-        for each in given["stream"]:
-            read.take(ParseDict(each, StreamResponse()))
-        kept = MessageToDict(ParseDict(given["task"], Task()))
-        artifacts = {key: [MessageToDict(part) for part in parts] for key, parts in read.artifacts.items()}
-        metadata = MessageToDict(read.task.metadata)
-        found.append(
-            {"text": read.text, "state": read.state, "data": read.data, "task": kept}
-            | {"artifacts": artifacts, "metadata": metadata}
-        )
-    say(found=found)
+async def book():
+    """Answer a question, a call of a tool and a confirmation, over connections that break."""
+    client, found, asked = await connect(os.environ["BINDING"], "airline"), Reader(), []
+    await follow(client, found, client.send_message(message("a seat")))
+    for value in (data({"row": 12}), "Oslo", "yes"):
+        asked.append(found.asked)
+        await follow(client, found, client.send_message(message(value, task=found.task)))
+    say(asked=asked, text=found.text, state=found.state)
 
 
 if __name__ == "__main__":

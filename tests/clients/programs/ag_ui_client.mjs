@@ -12,8 +12,8 @@ const say = (what) => console.log(JSON.stringify(what))
 console.error = () => {}
 process.on('unhandledRejection', () => {}) // the client cancels a body that has failed, and does not catch that error
 
-function agent(name = 'helper', thread = process.env.THREAD ?? 'thread-1') {
-  const headers = API_KEY ? { Authorization: `Bearer ${API_KEY}` } : {}
+function agent(name = 'helper', thread = process.env.THREAD ?? 'thread-1', key = API_KEY) {
+  const headers = key ? { Authorization: `Bearer ${key}` } : {}
   return new HttpAgent({ url: `${BASE_URL}/api/ag-ui/${name}`, threadId: thread, headers })
 }
 
@@ -125,6 +125,20 @@ const cases = {
     say(found)
   },
 
+  async key() {
+    const wrong = agent('helper', 'wrong', 'wrong')
+    ask(wrong, 'hello')
+    let denied
+    try {
+      await run(wrong)
+    } catch (refused) {
+      denied = [refused.status, refused.payload?.type, refused.payload?.code]
+    }
+    const each = agent()
+    ask(each, 'hello')
+    say({ denied, text: (await run(each)).text })
+  },
+
   async file() {
     const each = agent('viewer')
     const value = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')
@@ -157,6 +171,32 @@ const cases = {
         say({ cut: broken.message })
       }
     }
+  },
+
+  // Answers a question, a call of a tool and a confirmation, over connections that break: the same `runId` again.
+  async book() {
+    const each = agent('airline')
+    let isOver
+    each.subscribe({ onRunFinishedEvent: () => void (isOver = true) })
+    const sent = async (runId, resume) => {
+      for (isOver = false; !isOver; ) {
+        try {
+          await run(each, { runId, ...(resume && { resume }) })
+        } catch (broken) {
+          if (broken.status) throw broken
+        }
+      }
+      return [...each.pendingInterrupts]
+    }
+    const resolved = ({ id }, payload) => [{ interruptId: id, status: 'resolved', payload }]
+    ask(each, 'a seat')
+    const asked = await sent('run-1')
+    await sent('run-2', resolved(asked[0], { row: 12 }))
+    const call = each.messages.at(-1).toolCalls[0]
+    each.addMessage({ id: 'result-1', role: 'tool', toolCallId: call.id, content: 'Oslo' })
+    asked.push(...(await sent('run-3')))
+    await sent('run-4', resolved(asked[1], { approved: true }))
+    say({ asked: asked.map(({ message }) => message), tool: call.function.name, text: text(each.messages), roles: roles(each.messages) })
   },
 
   // Reads random logs with the client's own schemas, its verifier and its reducer.

@@ -216,6 +216,27 @@ const cases = {
     say({ ...shown(each), cuts })
   },
 
+  // Answers a question, a call of a tool and a confirmation, over connections that break.
+  async book() {
+    const answers = { 'tool-ask': { row: 12 }, 'tool-locate': 'Oslo' }
+    const each = chat('airline')
+    const sent = async (...given) => {
+      await each.sendMessage(...given)
+      while (each.status === 'error') await each.resumeStream()
+    }
+    await sent({ text: 'a seat' })
+    const asked = []
+    for (let n = 0; n < 3; n += 1) {
+      const part = each.lastMessage.parts.findLast((found) => ['input-available', 'approval-requested'].includes(found.state))
+      asked.push(part.type)
+      if (part.approval) await each.addToolApprovalResponse({ id: part.approval.id, approved: true })
+      else await each.addToolOutput({ tool: 'any', toolCallId: part.toolCallId, output: answers[part.type] })
+      await sent()
+    }
+    const found = shown(each)
+    say({ asked, text: found.text, parts: found.parts, tools: found.tools })
+  },
+
   // Opens the page again: the messages are lost, the answer is not.
   async reload() {
     const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()

@@ -23,6 +23,13 @@ const followed = async (parts) => {
 }
 
 const cases = {
+  async key() {
+    const wrong = new Client({ apiUrl: `${process.env.BASE_URL}/langgraph`, apiKey: 'wrong' })
+    let denied
+    await wrong.runs.wait(null, 'helper', { input: asks('hello') }).catch((error) => (denied = [error.status, error.message]))
+    say({ denied, text: texts(await client.runs.wait(null, 'helper', { input: asks('hello') })).at(-1)[1] })
+  },
+
   async answer() {
     const thread = await client.threads.create({ metadata: { user: 'ann' } })
     const values = await client.runs.wait(thread.thread_id, 'helper', { input: asks('hello') })

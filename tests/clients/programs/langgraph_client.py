@@ -307,6 +307,17 @@ async def resume():
     say(**await followed(parts))
 
 
+async def book():
+    """Answer a question, a call of a tool and a confirmation, over connections that break."""
+    thread, asked = (await client.threads.create())["thread_id"], []
+    given = {"input": {"wish": "a seat"}}
+    for resume in ({"row": 12}, "Oslo", True, None):
+        found = await followed(client.runs.stream(thread, "airline", stream_mode=MODES, **given))
+        asked += [each["value"] for each in found["values"].get("__interrupt__", ())]
+        given = {"command": {"resume": resume}}
+    say(asked=[each if isinstance(each, str) else list(each) for each in asked], texts=texts(found["values"]))
+
+
 async def wait():
     """Wait for values while the server is killed and another one is started. The library asks again by itself."""
     created = lambda run: say(**run)  # noqa: E731

@@ -45,6 +45,15 @@ const seen = (state) => ({
 })
 
 const cases = {
+  async key() {
+    const wrong = opened({ client: new Client({ apiUrl: `${process.env.BASE_URL}/langgraph`, apiKey: 'wrong' }) })
+    await wrong.submit(asks('hello')).catch(() => {})
+    const denied = (await until(wrong, (state) => state.error != null)).error.message
+    const controller = opened()
+    await controller.submit(asks('hello'))
+    say({ denied, text: seen(await settled(controller)).texts.at(-1)[1] })
+  },
+
   async turns() {
     const controller = opened()
     const found = []

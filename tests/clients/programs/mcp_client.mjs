@@ -16,7 +16,7 @@ const forms = {
   'Buy it?': { approved: true },
 }
 
-async function connected() {
+async function connected(key = process.env.API_KEY) {
   const client = new Client(
     { name: 'runyard-tests', version: '1.0.0' },
     { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: MODE } },
@@ -25,7 +25,7 @@ async function connected() {
     const [, content] = Object.entries(forms).find(([question]) => params.message.startsWith(question))
     return { action: 'accept', content }
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`)))
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`), key ? { authProvider: { token: async () => key } } : {}))
   return client
 }
 
@@ -33,6 +33,14 @@ const text = (result) => result.content.map((each) => each.text).join('|')
 const call = (client, name, message, options) => client.callTool({ name, arguments: { message } }, options)
 
 const cases = {
+  async key() {
+    let denied
+    await connected('wrong').catch((error) => (denied = [error.constructor.name, error.message]))
+    const client = await connected()
+    say({ denied, text: text(await call(client, 'helper', 'hello')) })
+    await client.close()
+  },
+
   async everything() {
     const client = await connected()
     const progress = []

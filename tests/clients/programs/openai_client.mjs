@@ -20,6 +20,29 @@ const shown = (response) => ({
   items: response.output.map((item) => item.type),
 })
 
+// Reads a response to its end over connections that break: `starting_after` is the last event that was seen.
+async function follow(request) {
+  const seen = []
+  let final, id
+  let connections = 0
+  let events = await client.responses.create({ model, stream: true, background: true, ...request })
+  while (!final) {
+    try {
+      connections += 1
+      events ??= await client.responses.retrieve(id, { stream: true, starting_after: seen.at(-1)[0] })
+      for await (const event of events) {
+        seen.push([event.sequence_number, event.type])
+        if (event.type === 'response.created') id = event.response.id
+        if (event.type === 'response.completed') final = event.response
+      }
+    } catch (broken) {
+      if (!(broken instanceof Error)) throw broken
+    }
+    events = undefined
+  }
+  return [final, seen, connections]
+}
+
 const cases = {
   async answer() {
     const response = await client.responses.create({ model, input: 'hello' })
@@ -90,6 +113,13 @@ const cases = {
     say(found)
   },
 
+  async key() {
+    const wrong = new OpenAI({ baseURL: client.baseURL, apiKey: 'wrong' })
+    let denied
+    await wrong.responses.create({ model, input: 'hello' }).catch((error) => (denied = [error.constructor.name, error.code]))
+    say({ denied, text: shown(await client.responses.create({ model, input: 'hello' })).text })
+  },
+
   async cancel() {
     const response = await client.responses.create({ model, input: 'endless', background: true })
     const seen = []
@@ -101,24 +131,17 @@ const cases = {
   },
 
   async resume() {
-    const seen = []
-    let final, id
-    let connections = 0
-    let events = await client.responses.create({ model, input: 'count', stream: true, background: true })
-    while (!final) {
-      connections += 1
-      try {
-        for await (const event of events) {
-          seen.push([event.sequence_number, event.type])
-          if (event.type === 'response.created') id = event.response.id
-          if (event.type === 'response.completed') final = event.response
-        }
-      } catch (broken) {
-        if (!(broken instanceof Error)) throw broken
-      }
-      if (!final) events = await client.responses.retrieve(id, { stream: true, starting_after: seen.at(-1)[0] })
-    }
+    const [final, seen, connections] = await follow({ input: process.env.INPUT ?? 'count' })
     say({ ...shown(final), seen, connections })
+  },
+
+  async resume_tool() {
+    const [first] = await follow({ input: 'weather', tools: [tool] })
+    const input = first.output
+      .filter((item) => item.type === 'function_call')
+      .map((item) => ({ type: 'function_call_output', call_id: item.call_id, output: `rain in ${JSON.parse(item.arguments).city}` }))
+    const [second] = await follow({ input, previous_response_id: first.id, tools: [tool] })
+    say({ texts: [shown(first).text, shown(second).text], items: shown(first).items })
   },
 
   async chat() {

@@ -204,11 +204,11 @@ def key():
         say(code=refused.code, models=[model.id for model in client.models.list()])
 
 
-def resume():
+def follow(**request):
     """Read a response to its end over connections that break: `starting_after` is the last event that was seen."""
     seen, final, response_id = [], None, None
     connections = 0
-    events = client.responses.create(model=MODEL, input=os.environ.get("INPUT", "count"), stream=True, background=True)
+    events = client.responses.create(model=MODEL, stream=True, background=True, **request)
     while final is None:
         connections += 1
         try:
@@ -227,7 +227,23 @@ def resume():
                 break
             except (openai.APIConnectionError, openai.InternalServerError):
                 continue
+    return final, seen, connections
+
+
+def resume():
+    final, seen, connections = follow(input=os.environ.get("INPUT", "count"))
     say(**shown(final), seen=seen, connections=connections)
+
+
+def resume_tool():
+    first, *_ = follow(input="weather", tools=[TOOL])
+    results = [
+        {"type": "function_call_output", "call_id": item.call_id, "output": weather(item.arguments)}
+        for item in first.output
+        if item.type == "function_call"
+    ]
+    second, _, _ = follow(input=results, previous_response_id=first.id, tools=[TOOL])
+    say(texts=[first.output_text, second.output_text], items=shown(first)["items"])
 
 
 def chat():
