@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.async_api import Page, Route
 
 from tests.clients.conftest import ENVIRONMENT
 from tests.support.browser import browser
+from tests.support.eventually import PATIENCE
 
 ESBUILD = Path(__file__).parents[3] / "ui" / "node_modules" / ".bin" / "esbuild"
 HTML = "<!doctype html><title>Front end</title><div id=root></div><script type=module src=/front.js></script>"
@@ -39,6 +41,26 @@ async def bundled(folder: Path, **sources: str) -> str:
     code, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     return code.decode()
+
+
+async def printed(folder: Path, **sources: str) -> str:
+    """Run these sources in Node, of which `main` begins. Return what they print."""
+    for name, source in sources.items():
+        (folder / f"{name}.ts").write_text(source, encoding="utf-8")
+    await _output(
+        str(ESBUILD), *(f"{name}.ts" for name in sources), "--outdir=.", "--out-extension:.js=.mjs", folder=folder
+    )
+    (folder / "node_modules").symlink_to(ENVIRONMENT / "node" / "node_modules")
+    return await _output("node", "main.mjs", folder=folder)
+
+
+async def _output(*command: str, folder: Path) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, env={"PATH": os.environ["PATH"]}, stdout=PIPE, stderr=PIPE
+    )
+    said, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert process.returncode == 0, errors.decode()
+    return said.decode()
 
 
 @asynccontextmanager
