@@ -34,7 +34,12 @@ RELATIVE_SUBJECT = re.compile(
 FIRST_WORDS = re.compile(r"\"\"\"(?:What|Of an?) ")
 
 # Codes of documents outside this repository. Requirement lines (S0.1) are explained in docs/requirements.md.
-OUTSIDE_CODES = re.compile(r"\bDESIGN\b|\bSTORAGE\b|\bREQUIREMENTS\b \d|\bfault \d+\b|\((?:C|D)\d{1,2}\)")
+OUTSIDE_CODES = re.compile(
+    r"\bDESIGN\b|\bSTORAGE\b|\bREQUIREMENTS\b \d|\bfault \d+\b|\((?:C|D)\d{1,2}\)|\"\"\"(?:C|D)\d{1,2}\b"
+)
+# In the name of a test: `test_d3_...`.
+CODES_IN_TITLES = re.compile(r"\b[cd]\d{1,2}\b")
+TITLE = re.compile(r"def test_(\w+)")
 
 READ = {".py", ".md", ".sql", ".ts", ".tsx", ".toml", ".css", ".html", ".yaml", ".conf", ".mjs"}
 # Released migrations never change, nor do the functions of Postgres that they made. Specifications are quoted.
@@ -65,6 +70,25 @@ def found(pattern: re.Pattern[str], text: str) -> list[int]:
 def test_no_text_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str]) -> None:
     places = [f"{name}:{line}" for name, text in texts() for line in found(pattern, text)]
     assert places == [], "name the actor and the thing (CONTRIBUTING.md, Language)"
+
+
+@pytest.mark.parametrize("pattern", [BANNED, OWN, CODES_IN_TITLES], ids=["words", "own", "codes"])
+def test_no_test_name_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str]) -> None:
+    sources = {name: text for name, text in texts() if name.endswith(".py")}
+    names = [f"{name}: test_{title}" for name, text in sources.items() for title in banned_titles(pattern, text)]
+    assert names == [], "name the actor and the thing (CONTRIBUTING.md, Language)"
+
+
+def banned_titles(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Return the names of tests that match if they are read as a sentence."""
+    return [title for title in TITLE.findall(text) if pattern.search(title.replace("_", " "))]
+
+
+def test_the_rule_reads_names_of_tests_as_sentences() -> None:
+    assert banned_titles(BANNED, "def test_a_wait_that_nobody_answers() -> None:") == ["a_wait_that_nobody_answers"]
+    assert banned_titles(OWN, "async def test_a_thread_of_its_own() -> None:") == ["a_thread_of_its_own"]
+    assert banned_titles(CODES_IN_TITLES, "def test_d3_a_late_cursor() -> None:") == ["d3_a_late_cursor"]
+    assert banned_titles(CODES_IN_TITLES, "def test_sha256_and_utf8() -> None:") == []
 
 
 def test_no_docstring_begins_with_a_clause_instead_of_the_thing() -> None:
@@ -137,6 +161,6 @@ def test_the_rule_leaves_other_words_alone(line: str) -> None:
     assert found(BANNED, line) == []
 
 
-@pytest.mark.parametrize("line", ["as DESIGN says", "(C36)", "STORAGE fault 27"])
+@pytest.mark.parametrize("line", ["as DESIGN says", "(C36)", "STORAGE fault 27", '"""D6: a run."""'])
 def test_the_rule_sees_an_outside_code(line: str) -> None:
     assert found(OUTSIDE_CODES, line) == [1]

@@ -116,7 +116,7 @@ def test_who_was_left_out_is_named_with_the_reason() -> None:
     assert "Left out: some rival (it did not start)." in report.blocks(Measured(rivals=rivals))["rivals"]
 
 
-def test_a_sheet_shows_medians_and_leaves_out_what_nobody_has() -> None:
+def test_a_sheet_shows_medians_and_leaves_out_missing_values() -> None:
     [sheet] = sheets(Results({}, [*flat("bare", 10, 10, 20, 30), *flat("postgres", 10, 20, 40, 60)]))
     assert sheet.header == ["at once", "server", "to bare", "events/s", "first event p50 / p99 ms"]
     assert [row[1:4] for row in sheet.rows] == [["bare", "1.00", "20.0"], ["postgres", "2.00", "40.0"]]

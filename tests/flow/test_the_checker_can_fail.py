@@ -48,7 +48,7 @@ async def test_a_fault_that_did_not_happen_makes_the_scenario_void(flow: Flow) -
         await flow.check()
 
 
-async def test_an_accepted_run_that_nobody_executes_is_caught(flow: Flow) -> None:
+async def test_an_accepted_run_that_no_worker_executes_is_caught(flow: Flow) -> None:
     await flow.start("api")
     await flow.post(["tokens", 3])
     with pytest.raises(InvariantBroken, match=r"I5 .*queued"):

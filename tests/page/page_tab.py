@@ -26,11 +26,11 @@ class Tab:
         self.url = url
         self.strays: list[str] = []
         self.errors: list[str] = []
-        page.on("request", self._asked)
+        page.on("request", self._note_request)
         page.on("console", self._said)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
-    def _asked(self, request: Request) -> None:
+    def _note_request(self, request: Request) -> None:
         address = request.url.removeprefix("blob:")  # bytes that the page already has
         if urlsplit(address)[:2] != urlsplit(self.url)[:2]:
             self.strays.append(request.url)

@@ -144,7 +144,7 @@ class Writer:
     def park(self, *approvals: Wait, hold: bool = True) -> Part:
         """Ask these questions and wait for them, in one part."""
         ids = [approval.id for approval in approvals]
-        drafts = [*map(asked, approvals), draft(RunWaiting(ids))]
+        drafts = [*map(approval_request, approvals), draft(RunWaiting(ids))]
         return self.part(*drafts, waits=approvals, move=Park(waits=ids, hold=hold, first_token_ms=30))
 
 
@@ -212,7 +212,7 @@ def an_approval(run: Run) -> Wait:
     )
 
 
-def asked(approval: Wait) -> Draft:
+def approval_request(approval: Wait) -> Draft:
     return draft(ApprovalRequested(approval.id, approval.call_id, "tool", approval.name, approval.input))
 
 

@@ -138,7 +138,7 @@ STRANGERS = [
 ]
 
 
-def asked(task_type: str, **other: Any) -> dict[str, Any]:
+def task_request(task_type: str, **other: Any) -> dict[str, Any]:
     return {"request_id": "req-1", "task_type": task_type, "inputs": {"query": MARKER}, **other}
 
 
@@ -185,19 +185,19 @@ async def _everything(server: live_server.Server) -> AsyncIterator[tuple[str, st
     http, json_type = server.http, {"content-type": "application/json"}
     tried = ["crashes", "refuses", "trips", "explains", "thinker", "stumbles"]
     for path in ("/agents/run/sync", "/agents/run/stream"):
-        done = await http.post(path, json=asked("answers"))
+        done = await http.post(path, json=task_request("answers"))
         assert MARKER in done.text
-        assert "ok" in (await http.post(path, json=asked("forgets"))).text
+        assert "ok" in (await http.post(path, json=task_request("forgets"))).text
         for task_type in [*tried, "UNKNOWN_TASK"]:
-            yield f"{path} {task_type}", (await http.post(path, json=asked(task_type))).text
-        yield f"{path} late", (await http.post(path, json=asked("waits", budgets={"timeout_ms": 60}))).text
-        for body in ({"inputs": {MARKER: MARKER}}, asked("answers", mode=[MARKER]), [MARKER], MARKER):
+            yield f"{path} {task_type}", (await http.post(path, json=task_request(task_type))).text
+        yield f"{path} late", (await http.post(path, json=task_request("waits", budgets={"timeout_ms": 60}))).text
+        for body in ({"inputs": {MARKER: MARKER}}, task_request("answers", mode=[MARKER]), [MARKER], MARKER):
             yield f"{path} invalid", (await http.post(path, json=body)).text
         broken = await http.post(path, content=f'{{"request_id": "{MARKER}'.encode(), headers=json_type)
         yield f"{path} broken", broken.text
     for stranger in STRANGERS:
         server.stranger.behaviour = stranger  # type: ignore[attr-defined]
-        answer = await http.post("/agents/run/sync", json=asked("far"))
+        answer = await http.post("/agents/run/sync", json=task_request("far"))
         if answer.json()["status"] == "error":
             yield "remote", answer.text
     for task_type in tried:

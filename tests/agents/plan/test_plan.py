@@ -54,7 +54,7 @@ async def test_a_node_sees_what_the_nodes_before_it_returned_and_nothing_later()
     assert seen == [{}, {"first": {"a": [1, 2]}}, {"first": {"a": [1, 2]}, "second": None}]
 
 
-async def test_a_node_knows_its_run_its_name_and_a_key_of_its_own() -> None:
+async def test_a_node_knows_its_run_its_name_and_its_own_key() -> None:
     keys: list[str] = []
 
     async def ask(ctx: NodeContext) -> None:

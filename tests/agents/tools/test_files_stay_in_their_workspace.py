@@ -132,7 +132,7 @@ async def test_sizes_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         await write(folder, "second", "x")
 
 
-async def test_threads_have_folders_of_their_own(tmp_path: Path) -> None:
+async def test_each_thread_has_its_own_folder(tmp_path: Path) -> None:
     for thread in ("a", "b", "../c"):
         execution = FakeExecution()
         execution.run = structs.replace(execution.run, thread_id=thread)

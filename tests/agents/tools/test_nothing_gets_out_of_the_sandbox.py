@@ -129,7 +129,7 @@ async def test_the_environment_is_empty_of_secrets(sandbox: Sandbox, monkeypatch
     assert "API_KEY" not in seen
 
 
-async def test_no_descriptor_of_ours_is_open(sandbox: Sandbox) -> None:
+async def test_no_descriptor_of_the_server_is_open(sandbox: Sandbox) -> None:
     assert await ask(sandbox, "[f for f in range(3, 256) if os.path.exists(f'/proc/self/fd/{f}')]") == []
 
 

@@ -167,7 +167,7 @@ async def test_it_also_works_without_root(tmp_path: Path, home: Home) -> None:
     assert uid == "65533"
 
 
-def test_a_supervisor_outside_of_its_namespace_ends_no_process_of_others() -> None:
+def test_a_supervisor_outside_its_namespace_ends_no_foreign_process() -> None:
     """The supervisor finally kills all processes that it can see, so it must refuse to start elsewhere."""
     ended = subprocess.run(
         [sys.executable, supervise.__file__, "1", "1000", "10", "keep", "/bin/true"], capture_output=True, check=False

@@ -22,7 +22,7 @@ def test_every_page_that_says_it_is_made_is_among_them() -> None:
     assert made <= {page.path.name for page in PAGES} | {"requirements.md"}
 
 
-def test_a_stale_page_is_noticed_and_mended(
+def test_a_stale_page_is_found_and_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = PAGES[:2]  # all are made by the same few lines, and most take long

@@ -79,7 +79,7 @@ async def test_a_backup_taken_under_load_is_the_database_at_one_moment(sqlite_pa
         await again.close()
 
 
-def test_what_is_not_a_database_of_ours_is_not_restored(sqlite_path: Path, tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_not_restored(sqlite_path: Path, tmp_path: Path) -> None:
     for name, content in (("text", b"hello"), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StartupError, match="is not a Runyard database"):

@@ -100,7 +100,7 @@ class Reader:
         return TaskState.Name(self.task.status.state).removeprefix("TASK_STATE_")
 
     @property
-    def asked(self):
+    def questions(self):
         return [part.text for part in self.task.status.message.parts if part.HasField("text")]
 
 
@@ -154,7 +154,7 @@ async def approval(binding):
     decision = data({"approved": False, "reason": "too dear"})
     rejected = await Reader().read(client.send_message(message(decision, task=again.task)))
     return {
-        "asked": [asked.state, asked.asked],
+        "asked": [asked.state, asked.questions],
         "wrong": wrong,
         "mixed": mixed,
         "told": [told.kinds[0], told.state, told.text],
@@ -166,13 +166,13 @@ async def booking(binding):
     """A question, a tool of the client, a child run and a confirmation, in one task."""
     client = await connect(binding, "airline")
     found = await Reader().read(client.send_message(message("a seat")))
-    asked = [found.asked]
+    asked = [found.questions]
     wrong = await refused(client.send_message(message(data({"row": "x"}), task=found.task)))
     wait = found.data[-1]["waitId"]
     named = await refused(client.send_message(message(data({"waitId": wait, "approved": True}), task=found.task)))
     for value in (data({"waitId": wait, "value": {"row": 12}}), "Oslo", "yes"):
         found = await Reader().read(client.send_message(message(value, task=found.task)))
-        asked.append(found.asked)
+        asked.append(found.questions)
     return {
         "asked": asked,
         "wrong": [wrong, named],
@@ -217,7 +217,7 @@ async def error(binding):
     old = await connect(binding, **{"A2A-Version": "0.3"})
     address = Part(url="https://example.com/a.png", media_type="image/png")
     return {
-        "failed": [failed.state, failed.asked, MessageToDict(failed.task.status.message.metadata)["code"]],
+        "failed": [failed.state, failed.questions, MessageToDict(failed.task.status.message.metadata)["code"]],
         "card": card,
         "unknown": await refused(client.get_task(GetTaskRequest(id="unknown"))),
         "ended": await refused(client.subscribe(SubscribeToTaskRequest(id=failed.task.id))),

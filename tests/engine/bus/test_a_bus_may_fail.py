@@ -35,7 +35,7 @@ async def test_after_a_crash_of_the_broker_all_hear_again_without_help(remote: R
         await other.gets_through_to(one)
 
 
-async def test_while_the_broker_is_away_hints_are_dropped_and_nothing_grows(remote: Remote) -> None:
+async def test_without_its_broker_hints_are_dropped_and_nothing_grows(remote: Remote) -> None:
     stale = [Hint("log", new_id(), seq) for seq in range(1, 1_001)]
     async with processes(remote.bus(), remote.bus()) as (one, other):
         remote.stop()
@@ -99,7 +99,7 @@ async def test_opening_without_a_broker_is_bounded_and_made_up_for_later(remote:
             await other.gets_through_to(one)
 
 
-async def test_closing_is_quick_while_the_broker_is_away(remote: Remote) -> None:
+async def test_closing_is_quick_while_the_broker_does_not_answer(remote: Remote) -> None:
     now = asyncio.get_running_loop().time
     async with processes(remote.bus()) as (one,):
         remote.stop()
@@ -136,7 +136,7 @@ async def test_a_bus_that_was_never_opened_can_be_closed(remote: Remote) -> None
     ],
     ids=lambda bus: bus.name,
 )
-async def test_a_broker_that_is_away_is_logged_once_and_without_the_password(
+async def test_an_unreachable_broker_is_logged_once_and_without_the_password(
     bus: ReconnectingBus, caplog: pytest.LogCaptureFixture
 ) -> None:
     with structlog.testing.capture_logs() as logs, caplog.at_level(logging.DEBUG):

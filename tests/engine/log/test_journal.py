@@ -101,7 +101,7 @@ async def test_a_part_that_cannot_be_stored_fails_alone() -> None:
 
 @pytest.mark.invariant(5)
 @pytest.mark.parametrize("faults", [["away"], ["lost"], ["away", "away", "lost"], ["lost", "lost"], ["away"] * 9])
-async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_taken_once(faults: list[str]) -> None:
+async def test_without_the_database_the_same_part_is_offered_until_it_is_stored_once(faults: list[str]) -> None:
     store = StoreWithFaults(*faults)
     [writer], [run], tail = await writers(store, 1)
     writer.write(token("a"))
@@ -117,7 +117,7 @@ async def test_while_the_database_is_away_the_same_part_is_offered_until_it_is_t
     assert [event.seq for chunk in read for event in chunk.events] == [4]
 
 
-async def test_what_is_written_while_the_database_is_away_comes_after_and_in_order() -> None:
+async def test_events_written_without_the_database_are_stored_later_in_order() -> None:
     store = StoreWithFaults("away", "away")
     [writer], [run], _ = await writers(store, 1)
     writer.write(token("a"))

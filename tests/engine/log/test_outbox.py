@@ -107,7 +107,7 @@ async def test_what_others_wrote_into_a_log_is_looked_for_at_once(store: StoreTh
     assert pod.bus.sent == [Hint("log", run.id, run.last_seq + 1)]
 
 
-async def test_a_store_that_is_away_costs_time_and_nothing_else(store: StoreThatFails) -> None:
+async def test_an_unavailable_store_costs_time_and_nothing_else(store: StoreThatFails) -> None:
     pod = Pod(store)
     run = await running(store)
     publishing = asyncio.create_task(pod.outbox.run())

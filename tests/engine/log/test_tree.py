@@ -134,6 +134,6 @@ async def test_a_child_that_is_not_queued_yet_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "1,", "1,1", "1,1:x", "1;1:2", "-1", "1,1..2:3", "9" * 30])
-def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(BadRequest):
         parsed_cursor(cursor)

@@ -77,7 +77,7 @@ async def test_an_answer_that_took_long_is_asked_for_again() -> None:
     assert store.heartbeats == 2
 
 
-async def test_a_database_that_is_away_for_a_moment_is_asked_again() -> None:
+async def test_a_database_that_is_briefly_unavailable_is_asked_again() -> None:
     store = Beats(Beat(True, [run()]))
     lease = store.lease()
     store.time, store.away = 5.0, 3
@@ -85,7 +85,7 @@ async def test_a_database_that_is_away_for_a_moment_is_asked_again() -> None:
     assert store.heartbeats == 4
 
 
-async def test_a_database_that_is_away_until_the_lease_runs_out_ends_the_claim() -> None:
+async def test_a_database_that_is_unavailable_until_the_lease_expires_ends_the_claim() -> None:
     store = Beats(Beat(True, [run()]))
     lease = store.lease()
     store.time, store.seconds, store.away = 5.0, [1.0] * 5, 5

@@ -100,7 +100,7 @@ def test_a_reader_that_reconnects_at_any_position_gets_exactly_the_rest(events: 
 
 
 @given(logs, st.integers(1, 80))
-def test_positions_in_the_whole_message_stay_when_the_run_goes_on(events: list[Event], cut: int) -> None:
+def test_positions_in_the_whole_message_stay_when_the_run_continues(events: list[Event], cut: int) -> None:
     before = translated(events[:cut])[0].state
     shown, after = sent(events[:cut], 1, before.part), sent(events, 1, translated(events)[0].state.part)
     if not before.is_open and shown[-1:] != after[-1:]:

@@ -151,7 +151,7 @@ def test_every_end_of_a_run_ends_the_message(end: Payload, kinds: list[str], rea
     assert read(found).error == ("Broken. (x)" if "error" in kinds else None)
 
 
-def test_an_answer_that_differs_from_the_text_is_a_step_of_its_own() -> None:
+def test_an_answer_that_differs_from_the_text_is_a_separate_step() -> None:
     events = log(QUEUED, ModelToken("draft"), RunOutput("all new"), RunFinished("done", "end_turn"))
     parts = read(translated(events)[1]).parts
     assert [part.get("text") for part in parts] == [None, "draft", None, "all new"]

@@ -16,7 +16,7 @@ Deed = Callable[[Context], Awaitable[str | None]]
 NAMES = ("kevin", "oscar", "angela", "pam")
 
 
-class Company:
+class ChannelServer:
     """The functions that agents run, and a record of what they did. An agent without a function says nothing."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from runyard.domain.api_key import LOCAL
 from runyard.web.body import BodyLimit
 from runyard.web.errors.problems import CALLER
-from tests.faces.channels.agents_on_demand import Company
+from tests.faces.channels.agents_on_demand import ChannelServer
 from tests.support.in_process.live_server import Serve
 
 AT_ONCE: dict[str, Any] = {"group_pause_min_seconds": 0, "group_pause_max_seconds": 0}
@@ -29,7 +29,7 @@ def callers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def company(serve: Serve, callers: None) -> Company:
-    made = Company()
+async def channel_server(serve: Serve, callers: None) -> ChannelServer:
+    made = ChannelServer()
     made.server = await serve(made.app(), **AT_ONCE)
     return made

@@ -14,7 +14,7 @@ from runyard.agents.declared.loading import App
 from runyard.domain.runs.run import Run
 from runyard.engine.channels.agent_actions import AgentActions
 from runyard.telemetry.spans import Recorder
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.support.in_process.live_server import Serve
 
@@ -26,7 +26,7 @@ def say(text: str, **more: Any) -> dict[str, Any]:
     return {"calls": [{"tool": "send_message", "input": {"text": text, **more}}]}
 
 
-class Thinkers(Company):
+class Thinkers(ChannelServer):
     """Kevin and Oscar have a scripted model, which records its input."""
 
     def __init__(self, turns: Mapping[str, Sequence[dict[str, Any]]], **limits: Any) -> None:

@@ -47,8 +47,8 @@ async def test_the_ferry_company_answers(serve: Serve) -> None:
 def test_make_run_serves_the_demo_and_the_company() -> None:
     from runyard import demo
 
-    tour, company = load(OFFICE.parent / "tour.py"), load(OFFICE)
+    tour, channel_server = load(OFFICE.parent / "tour.py"), load(OFFICE)
     shown = app_of(demo)
-    assert set(tour.agents) == set(shown.agents) | set(company.agents)
+    assert set(tour.agents) == set(shown.agents) | set(channel_server.agents)
     assert (tour.default, set(tour.collections)) == (shown.default, set(shown.collections))
     assert "runyard dev examples/tour.py\n" in (OFFICE.parents[1] / "Makefile").read_text(encoding="utf-8")

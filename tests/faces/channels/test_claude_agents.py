@@ -10,7 +10,7 @@ import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.support.fakes.fake_anthropic import FakeAnthropic, fake_anthropic
 from tests.support.in_process.live_server import Serve
@@ -25,7 +25,7 @@ def say(words: str, **more: Any) -> dict[str, Any]:
     return {**more, "calls": [{"tool": "mcp__runyard__send_message", "input": {"text": words}}]}
 
 
-class Clerks(Company):
+class Clerks(ChannelServer):
     def __init__(self, api: FakeAnthropic, **limits: Any) -> None:
         super().__init__()
         quick = {**api.environment, "CLAUDE_CODE_MAX_RETRIES": "0"}
@@ -36,7 +36,7 @@ class Clerks(Company):
     def app(self) -> App:
         return App({"kevin": self.kevin}, {}, "kevin")
 
-    async def told(self, channel: str, *texts: str) -> None:
+    async def say_and_wait(self, channel: str, *texts: str) -> None:
         stream = await self.watch()
         for text in texts:
             await self.say(channel, text)
@@ -62,7 +62,7 @@ async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve,
     with fake_anthropic(say("hi", text="raw words"), NOTHING, say("again"), {"text": "more raw words"}) as api:
         office = await clerks(serve, api, tmp_path)
         channel = await office.channel("kevin")
-        await office.told(channel, "hello")
+        await office.say_and_wait(channel, "hello")
         assert await office.said(channel) == [("local", "hello"), ("kevin", "hi")]
         first = await office.last()
         assert (first["status"], first["stopReason"]) == ("completed", "end_turn")
@@ -93,7 +93,7 @@ async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve,
             )
         )
 
-        await office.told(channel, "and now?")
+        await office.say_and_wait(channel, "and now?")
         assert (await office.said(channel))[2:] == [("local", "and now?"), ("kevin", "again")]
         assert "raw words" in str(api.asked[2]["messages"]), "the session of the run before"
         assert "raw words" not in str(await office.said(channel))
@@ -111,7 +111,7 @@ async def test_why_it_stopped(serve: Serve, tmp_path: Any) -> None:
         whys = []
         for turn in ({"text": "raw words"}, {"status": 400}, say("on and on")):
             api.turns = [turn]
-            await office.told(channel, "well?")
+            await office.say_and_wait(channel, "well?")
             last = await office.last()
             whys.append((last["status"], last["stopReason"]))
         assert whys == [("completed", "no_tool_call"), ("failed", "error"), ("completed", "max_steps")]

@@ -8,7 +8,7 @@ import pytest
 from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.faces.channels.test_agents_at_work import DONE, say, thinkers
 from tests.support.in_process.live_server import Serve
@@ -49,7 +49,7 @@ async def test_one_run_of_a_mailbox_is_running_also_while_another_waits_for_a_pe
         else:
             await gate.wait()
 
-    office = Company()
+    office = ChannelServer()
     app = App({"kevin": agent(name="kevin", while_waiting="yield")(work)}, {}, "kevin")
     office.server = await serve(app, **AT_ONCE)
     dm = await office.dm("kevin")
@@ -79,7 +79,7 @@ async def test_a_run_that_waits_and_holds_its_mailbox_is_the_one_that_is_running
     async def work(ctx: Context) -> None:
         await ctx.request_approval("May I?")
 
-    office = Company()
+    office = ChannelServer()
     office.server = await serve(App({"kevin": agent(name="kevin")(work)}, {}, "kevin"), **AT_ONCE)
     dm = await office.dm("kevin")
     for text in ("one", "two"):

@@ -6,37 +6,37 @@ import pytest
 
 from runyard.agents.context.context import Context
 from runyard.domain.runs.run import Status
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 
 
 @pytest.mark.req("S3.7", "S3.12", "S3.40")
-async def test_the_answer_comes_before_any_agent_has_answered(company: Company) -> None:
+async def test_the_answer_comes_before_any_agent_has_answered(channel_server: ChannelServer) -> None:
     stuck = asyncio.Event()
 
     async def wait(ctx: Context) -> None:
         await stuck.wait()
 
-    company.deeds["kevin"] = wait
-    channel = await company.channel("kevin")
-    message = await company.say(channel, "lunch?")
+    channel_server.deeds["kevin"] = wait
+    channel = await channel_server.channel("kevin")
+    message = await channel_server.say(channel, "lunch?")
     assert (message["text"], message["userId"], message["channelId"]) == ("lunch?", "local", channel)
     assert (message["dmConversationId"], message["parentMessageId"], message["isAgent"]) == (None, None, False)
-    [run] = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    [run] = await channel_server.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
     assert not run.status.is_terminal
     assert (run.trigger_message_id, run.thread_id, run.face) == (message["id"], channel, "channels")
-    watch = await company.watch(0)
+    watch = await channel_server.watch(0)
     stuck.set()
     await done(watch, 1)
-    run = await company.server.store.get_run("local", run.id)  # type: ignore[union-attr]
+    run = await channel_server.server.store.get_run("local", run.id)  # type: ignore[union-attr]
     assert (run.status, run.stop_reason) == (Status.DONE, "end_turn")
     await watch.close()
 
 
 @pytest.mark.req("S3.23", "S3.40", "S3.22")
-async def test_in_a_channel_agents_work_one_after_another(company: Company) -> None:
-    watch = await company.watch()
-    channel = await company.channel("kevin", "oscar", "angela")
-    await company.say(channel)
+async def test_in_a_channel_agents_work_one_after_another(channel_server: ChannelServer) -> None:
+    watch = await channel_server.watch()
+    channel = await channel_server.channel("kevin", "oscar", "angela")
+    await channel_server.say(channel)
     assert await done(watch, 3) == [
         (event, name) for name in ("kevin", "oscar", "angela") for event in ("agent_typing", "agent_done")
     ]
@@ -45,153 +45,155 @@ async def test_in_a_channel_agents_work_one_after_another(company: Company) -> N
 
 
 @pytest.mark.req("S3.40")
-async def test_who_comes_later_in_a_group_sees_what_was_said_before(company: Company) -> None:
-    channel = await company.channel("kevin", "oscar")
+async def test_who_comes_later_in_a_group_sees_what_was_said_before(channel_server: ChannelServer) -> None:
+    channel = await channel_server.channel("kevin", "oscar")
 
     async def answer(ctx: Context) -> None:
-        await company.speak(ctx, channel, "I am first")
+        await channel_server.speak(ctx, channel, "I am first")
 
     async def look(ctx: Context) -> None:
-        page = (await company.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+        page = (await channel_server.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
         seen.extend(message["text"] for message in page)
 
     seen: list[str] = []
-    company.deeds |= {"kevin": answer, "oscar": look}
-    watch = await company.watch()
-    await company.say(channel, "hello")
+    channel_server.deeds |= {"kevin": answer, "oscar": look}
+    watch = await channel_server.watch()
+    await channel_server.say(channel, "hello")
     await done(watch, 2)
     assert seen == ["hello", "I am first"]
     await watch.close()
 
 
 @pytest.mark.req("S3.17", "S3.18")
-async def test_what_an_agent_returns_is_not_posted(company: Company) -> None:
+async def test_what_an_agent_returns_is_not_posted(channel_server: ChannelServer) -> None:
     async def babble(ctx: Context) -> str:
         return "raw text outside of a tool"
 
-    company.deeds["kevin"] = babble
-    watch = await company.watch()
-    channel = await company.channel("kevin")
-    await company.say(channel, "hello")
+    channel_server.deeds["kevin"] = babble
+    watch = await channel_server.watch()
+    channel = await channel_server.channel("kevin")
+    await channel_server.say(channel, "hello")
     await done(watch, 1)
-    page = (await company.http.get("/api/messages", params={"channelId": channel})).json()
+    page = (await channel_server.http.get("/api/messages", params={"channelId": channel})).json()
     assert [message["text"] for message in page["messages"]] == ["hello"]
-    [run] = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    [run] = await channel_server.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
     assert run.status is Status.DONE
     await watch.close()
 
 
 @pytest.mark.req("S3.8", "S3.9", "S3.10", "S3.41")
-async def test_three_quick_messages_to_one_agent_run_in_order(company: Company) -> None:
-    watch = await company.watch()
-    dm = await company.dm("kevin")
+async def test_three_quick_messages_to_one_agent_run_in_order(channel_server: ChannelServer) -> None:
+    watch = await channel_server.watch()
+    dm = await channel_server.dm("kevin")
     for n in range(3):
-        await company.tell(dm, f"message {n}")
+        await channel_server.tell(dm, f"message {n}")
     assert await done(watch, 3) == [("agent_typing", "kevin"), ("agent_done", "kevin")] * 3
-    assert company.begun == [("kevin", f"message {n}") for n in range(3)]
+    assert channel_server.begun == [("kevin", f"message {n}") for n in range(3)]
     await watch.close()
 
 
 @pytest.mark.req("S3.21", "S3.22", "S3.42")
-async def test_an_agent_that_throws_is_done_and_the_next_message_is_answered(company: Company) -> None:
+async def test_an_agent_that_throws_is_done_and_the_next_message_is_answered(channel_server: ChannelServer) -> None:
     async def throw(ctx: Context) -> None:
         if ctx.message.text == "bad":
             raise RuntimeError("secret")
 
-    company.deeds["kevin"] = throw
-    watch = await company.watch()
-    channel = await company.channel("kevin", "oscar")
-    await company.say(channel, "bad")
-    await company.say(channel, "good")
+    channel_server.deeds["kevin"] = throw
+    watch = await channel_server.watch()
+    channel = await channel_server.channel("kevin", "oscar")
+    await channel_server.say(channel, "bad")
+    await channel_server.say(channel, "good")
     await done(watch, 4)
-    runs = await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
+    runs = await channel_server.server.store.list_runs("local", {"agent": "kevin"}, None, 9)  # type: ignore[union-attr]
     assert [(run.status, run.stop_reason) for run in reversed(runs)] == [
         (Status.ERROR, "error"),
         (Status.DONE, "end_turn"),
     ]
-    assert sorted(company.begun) == sorted((name, text) for name in ("kevin", "oscar") for text in ("bad", "good"))
+    assert sorted(channel_server.begun) == sorted(
+        (name, text) for name in ("kevin", "oscar") for text in ("bad", "good")
+    )
     await watch.close()
 
 
 @pytest.mark.req("S3.22")
-async def test_an_agent_whose_run_is_canceled_is_done(company: Company) -> None:
+async def test_an_agent_whose_run_is_canceled_is_done(channel_server: ChannelServer) -> None:
     async def never(ctx: Context) -> None:
         await asyncio.Event().wait()
 
-    company.deeds["kevin"] = never
-    watch = await company.watch()
-    await company.tell(await company.dm("kevin"))
+    channel_server.deeds["kevin"] = never
+    watch = await channel_server.watch()
+    await channel_server.tell(await channel_server.dm("kevin"))
     await watch.frames_to("agent_typing")
     run_id = watch.frames[-1].json["runId"]
-    assert (await company.http.post(f"/api/runs/{run_id}/cancel")).json()["status"] == "canceled"
+    assert (await channel_server.http.post(f"/api/runs/{run_id}/cancel")).json()["status"] == "canceled"
     assert await done(watch, 1) == [("agent_typing", "kevin"), ("agent_done", "kevin")]
     await watch.close()
 
 
 @pytest.mark.req("S3.40")
-async def test_agents_talk_to_each_other_until_the_chain_is_too_long(company: Company) -> None:
-    between = await company.dm("kevin", "oscar")
+async def test_agents_talk_to_each_other_until_the_chain_is_too_long(channel_server: ChannelServer) -> None:
+    between = await channel_server.dm("kevin", "oscar")
 
     async def answer(ctx: Context) -> None:
-        await company.speak(ctx, between, f"{ctx.message.text}!")
+        await channel_server.speak(ctx, between, f"{ctx.message.text}!")
 
-    company.deeds |= {"kevin": answer, "oscar": answer}
-    watch = await company.watch()
-    await company.tell(await company.dm("kevin"), "hi")
+    channel_server.deeds |= {"kevin": answer, "oscar": answer}
+    watch = await channel_server.watch()
+    await channel_server.tell(await channel_server.dm("kevin"), "hi")
     await done(watch, 4)
-    assert company.begun == [("kevin", "hi"), ("oscar", "hi!"), ("kevin", "hi!!"), ("oscar", "hi!!!")]
-    page = (await company.http.get("/api/messages", params={"dmConversationId": between})).json()["messages"]
+    assert channel_server.begun == [("kevin", "hi"), ("oscar", "hi!"), ("kevin", "hi!!"), ("oscar", "hi!!!")]
+    page = (await channel_server.http.get("/api/messages", params={"dmConversationId": between})).json()["messages"]
     assert [message["text"] for message in page] == ["hi!", "hi!!", "hi!!!", "hi!!!!"], "sent, and no agent is started"
-    runs = await company.server.store.list_runs("local", {}, None, 99)  # type: ignore[union-attr]
+    runs = await channel_server.server.store.list_runs("local", {}, None, 99)  # type: ignore[union-attr]
     assert sorted(run.depth for run in runs) == [0, 1, 2, 3]
     await watch.close()
 
 
 @pytest.mark.req("S3.40")
-async def test_a_call_that_is_repeated_says_it_once(company: Company) -> None:
-    channel = await company.channel("kevin")
+async def test_a_call_that_is_repeated_says_it_once(channel_server: ChannelServer) -> None:
+    channel = await channel_server.channel("kevin")
 
     async def twice(ctx: Context) -> None:
-        first = await company.speak(ctx, channel, "once", "call_7")
-        again = await company.speak(ctx, channel, "once", "call_7")
+        first = await channel_server.speak(ctx, channel, "once", "call_7")
+        again = await channel_server.speak(ctx, channel, "once", "call_7")
         assert first.message.id == again.message.id
 
-    company.deeds["kevin"] = twice
-    watch = await company.watch()
-    await company.say(channel)
+    channel_server.deeds["kevin"] = twice
+    watch = await channel_server.watch()
+    await channel_server.say(channel)
     await done(watch, 1)
     assert [data["text"] for name, data in watch.wire if name == "message_created"] == ["hello", "once"]
     await watch.close()
 
 
 @pytest.mark.req("S3.26")
-async def test_a_reply_wakes_who_has_spoken_there(company: Company) -> None:
-    channel = await company.channel("kevin", "oscar")
+async def test_a_reply_wakes_who_has_spoken_there(channel_server: ChannelServer) -> None:
+    channel = await channel_server.channel("kevin", "oscar")
 
     async def answer(ctx: Context) -> None:
         if ctx.message.text == "who is there?":
-            said.append((await company.speak(ctx, channel, "me")).message.id)
+            said.append((await channel_server.speak(ctx, channel, "me")).message.id)
 
     said: list[str] = []
-    company.deeds["oscar"] = answer
-    watch = await company.watch()
-    await company.say(channel, "who is there?")
+    channel_server.deeds["oscar"] = answer
+    watch = await channel_server.watch()
+    await channel_server.say(channel, "who is there?")
     await done(watch, 2)
-    reply = await company.say(channel, "hello you", parentMessageId=said[0])
+    reply = await channel_server.say(channel, "hello you", parentMessageId=said[0])
     assert reply["parentMessageId"] == said[0]
     await done(watch, 3)
-    assert company.begun[2:] == [("oscar", "hello you")]
+    assert channel_server.begun[2:] == [("oscar", "hello you")]
     await watch.close()
 
 
 @pytest.mark.req("S3.40")
 @pytest.mark.parametrize("text", [" ", "\n\t", "\u2003"])
-async def test_blank_text_is_refused_and_wakes_nobody(company: Company, text: str) -> None:
-    channel = await company.channel("kevin")
-    for place in ({"channelId": channel}, {"dmConversationId": await company.dm("kevin")}):
-        answer = await company.http.post("/api/messages", json={**place, "text": text})
+async def test_blank_text_is_refused_and_wakes_no_agent(channel_server: ChannelServer, text: str) -> None:
+    channel = await channel_server.channel("kevin")
+    for place in ({"channelId": channel}, {"dmConversationId": await channel_server.dm("kevin")}):
+        answer = await channel_server.http.post("/api/messages", json={**place, "text": text})
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
-    kept = await company.http.post("/api/agents/kevin/passages", json={"content": text})
+    kept = await channel_server.http.post("/api/agents/kevin/passages", json={"content": text})
     assert kept.status_code == 422
-    assert (await company.http.get("/api/messages", params={"channelId": channel})).json()["messages"] == []
-    assert await company.server.store.list_runs("local", {"agent": "kevin"}, None, 9) == []  # type: ignore[union-attr]
+    assert (await channel_server.http.get("/api/messages", params={"channelId": channel})).json()["messages"] == []
+    assert await channel_server.server.store.list_runs("local", {"agent": "kevin"}, None, 9) == []  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from runyard.agents.declared.loading import App
 from runyard.domain.content.profile import Profile
 from runyard.errors import StartupError
 from runyard.settings import Settings
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.support.in_process.live_server import Serve, Server
 
@@ -67,7 +67,7 @@ async def test_a_budget_above_the_limit_is_refused(serve: Serve) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_an_agent_that_was_made_before_is_held_to_the_limits_when_it_runs(serve: Serve) -> None:
-    office = Company()
+    office = ChannelServer()
     office.server = await serve(office.app(), **AT_ONCE, agent_models="a/b", agent_max_usd=0.5)
     old: dict[str, Any] = {"owner": "local", "display_name": "old", "max_usd": 1000, "created_at": 0, "updated_at": 0}
     for name, model in (("clerk", ADDRESS), ("other", "a/b")):

@@ -7,7 +7,7 @@ import pytest
 
 import runyard
 from runyard.agents.declared.loading import App
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 from tests.faces.channels.conftest import AT_ONCE
 from tests.support.fakes.fake_claude_sdk import (
     SESSION,
@@ -29,7 +29,7 @@ async def test_a_session_is_kept_for_the_place_and_resumed(
     spoken = [*calls("m1", ("send_message", {"text": "hi"})), FakeAssistantMessage("m2", FakeText("raw words"))]
     sdk = install(monkeypatch, *spoken, FakeResultMessage(usd=0.5))
     monkeypatch.setattr("runyard.agents.declared.claude.check_installed", lambda: None)
-    office = Company()
+    office = ChannelServer()
     office.server = await serve(App({"kevin": KEVIN}, {}, "kevin"), **AT_ONCE, workspaces=tmp_path)
     channel, stream = await office.channel("kevin"), await office.watch()
     for text in ("one", "two"):

@@ -2,16 +2,16 @@
 
 import pytest
 
-from tests.faces.channels.agents_on_demand import Company, done
+from tests.faces.channels.agents_on_demand import ChannelServer, done
 
 
 @pytest.mark.req("S3.22")
-async def test_the_frames_are_exactly_these(company: Company) -> None:
-    watch = await company.watch()
-    channel = await company.channel("kevin")
-    message = await company.say(channel, "hi")
+async def test_the_frames_are_exactly_these(channel_server: ChannelServer) -> None:
+    watch = await channel_server.watch()
+    channel = await channel_server.channel("kevin")
+    message = await channel_server.say(channel, "hi")
     await done(watch, 1)
-    await company.http.post(f"/api/messages/{message['id']}/reactions", json={"emoji": "🎉"})
+    await channel_server.http.post(f"/api/messages/{message['id']}/reactions", json={"emoji": "🎉"})
     await watch.frames_to("reaction_added")
     run_id = watch.frames[1].json["runId"]
     place = {"channelId": channel, "dmConversationId": None}
@@ -26,86 +26,88 @@ async def test_the_frames_are_exactly_these(company: Company) -> None:
     await watch.close()
 
 
-async def test_who_comes_back_gets_what_was_missed_and_nothing_twice(company: Company) -> None:
-    watch = await company.watch()
-    dm = await company.dm("kevin")
-    await company.tell(dm, "one")
+async def test_who_comes_back_gets_what_was_missed_and_nothing_twice(channel_server: ChannelServer) -> None:
+    watch = await channel_server.watch()
+    dm = await channel_server.dm("kevin")
+    await channel_server.tell(dm, "one")
     await done(watch, 1)
     await watch.close()
-    await company.tell(dm, "two")
-    again = await company.watch(watch.ids[-1])
+    await channel_server.tell(dm, "two")
+    again = await channel_server.watch(watch.ids[-1])
     await done(again, 1)
     assert again.events == ["message_created", "agent_typing", "agent_done"]
-    whole = await company.watch(0)
+    whole = await channel_server.watch(0)
     await done(whole, 2)
     assert whole.ids == watch.ids + again.ids == list(range(1, 7))
     for stream in (again, whole):
         await stream.close()
 
 
-async def test_without_a_start_only_what_is_new_is_sent(company: Company) -> None:
-    dm = await company.dm("kevin")
-    first = await company.watch(0)
-    await company.tell(dm, "old")
+async def test_without_a_start_only_what_is_new_is_sent(channel_server: ChannelServer) -> None:
+    dm = await channel_server.dm("kevin")
+    first = await channel_server.watch(0)
+    await channel_server.tell(dm, "old")
     await done(first, 1)
-    watch = await company.watch()
-    await company.tell(dm, "new")
+    watch = await channel_server.watch()
+    await channel_server.tell(dm, "new")
     await done(watch, 1)
     assert [data["text"] for name, data in watch.wire if name == "message_created"] == ["new"]
     for stream in (first, watch):
         await stream.close()
 
 
-async def test_who_was_away_for_too_long_is_told_so_and_from_where_to_go_on(company: Company) -> None:
-    assert company.server is not None
-    watch = await company.watch()
-    dm = await company.dm("kevin")
-    await company.tell(dm, "old")
+async def test_who_was_away_for_too_long_is_told_so_and_from_where_to_go_on(channel_server: ChannelServer) -> None:
+    assert channel_server.server is not None
+    watch = await channel_server.watch()
+    dm = await channel_server.dm("kevin")
+    await channel_server.tell(dm, "old")
     await done(watch, 1)
     last = watch.ids[-1]
-    await company.server.store.drop_feed(2**52, 100)
-    answer = await company.http.get("/api/sse", headers={"Last-Event-ID": str(last - 1)})
+    await channel_server.server.store.drop_feed(2**52, 100)
+    answer = await channel_server.http.get("/api/sse", headers={"Last-Event-ID": str(last - 1)})
     assert (answer.status_code, answer.json()["code"]) == (410, "gone")
-    again = await company.watch(int(answer.json()["snapshot"]["last_event_id"]))
-    await company.tell(dm, "new")
+    again = await channel_server.watch(int(answer.json()["snapshot"]["last_event_id"]))
+    await channel_server.tell(dm, "new")
     await done(again, 1)
     assert again.ids == [last + 1, last + 2, last + 3]
     for stream in (watch, again):
         await stream.close()
 
 
-async def test_a_bad_start_is_a_400(company: Company) -> None:
+async def test_a_bad_start_is_a_400(channel_server: ChannelServer) -> None:
     for bad in ("-1", "x", "1.5", "9" * 20):
-        answer = await company.http.get("/api/sse", headers={"last-event-id": bad})
+        answer = await channel_server.http.get("/api/sse", headers={"last-event-id": bad})
         assert answer.status_code == 400
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_silent_stream_has_heartbeats_and_a_shutdown_cuts_it(company: Company, serve: object) -> None:
-    silent = Company()
-    silent.server = await serve(silent.app(), worker=False, heartbeat_seconds=0.05) if _shares(company) else None  # type: ignore[operator]
-    watch = await (silent if silent.server else company).watch()
+async def test_a_silent_stream_has_heartbeats_and_a_shutdown_cuts_it(
+    channel_server: ChannelServer, serve: object
+) -> None:
+    silent = ChannelServer()
+    silent.server = await serve(silent.app(), worker=False, heartbeat_seconds=0.05) if _shares(channel_server) else None  # type: ignore[operator]
+    watch = await (silent if silent.server else channel_server).watch()
     if silent.server:
         await watch.pings(2)
-    (silent.server or company.server).process.feed.cut()  # type: ignore[union-attr]
+    (silent.server or channel_server.server).process.feed.cut()  # type: ignore[union-attr]
     await watch.to_end()
     assert watch.was_cut
 
 
-def _shares(company: Company) -> bool:
+def _shares(channel_server: ChannelServer) -> bool:
     """Whether a second pod can be started on the same database."""
-    assert company.server is not None
-    return type(company.server.store).__name__ != "SqliteStore"
+    assert channel_server.server is not None
+    return type(channel_server.server.store).__name__ != "SqliteStore"
 
 
 @pytest.mark.req("S3.24")
-async def test_a_private_channel_is_told_to_its_people_alone(company: Company) -> None:
-    streams = {who: await company.watch(0, **{"x-caller": who}) for who in ("local", "carol", "mallory")}
-    secret = await company.channel("kevin", users=["carol"], kind="private")
-    public = await company.channel("oscar")
-    await company.say(secret, "psst")
+async def test_a_private_channel_is_told_to_its_people_alone(channel_server: ChannelServer) -> None:
+    streams = {who: await channel_server.watch(0, **{"x-caller": who}) for who in ("local", "carol", "mallory")}
+    secret = await channel_server.channel("kevin", users=["carol"], kind="private")
+    public = await channel_server.channel("oscar")
+    await channel_server.say(secret, "psst")
     await done(streams["local"], 1)
-    await company.say(public, "hear ye")
+    await channel_server.say(public, "hear ye")
     await done(streams["mallory"], 1)
     for who, seen in (("local", True), ("carol", True), ("mallory", False)):
         await done(streams[who], 2 if seen else 1)

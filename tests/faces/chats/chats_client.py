@@ -117,7 +117,7 @@ class Chat:
 
     async def open(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> RawStream:
         stream = await RawStream.open(self.server.port, self.path + path, headers or {}, body=body)
-        assert stream.status == 200, await _told(stream)
+        assert stream.status == 200, await _body_of(stream)
         return stream
 
     async def start(
@@ -142,7 +142,7 @@ class Chat:
         assert stream.ended_cleanly
         return stream
 
-    async def asked(self, text: str = "run it") -> tuple[RawStream, str]:
+    async def start_waiting(self, text: str = "run it") -> tuple[RawStream, str]:
         """An interaction of `coder` that waits, and its approval."""
         stream = await self.start(text, "coder")
         await stream.frames_to("approval_required")
@@ -170,7 +170,7 @@ class Chat:
         return dict(answer.json())
 
 
-async def _told(stream: RawStream) -> str:
+async def _body_of(stream: RawStream) -> str:
     await stream.to_end()
     return bytes(stream.body).decode()
 

@@ -23,7 +23,7 @@ FIELDS = ["id", "status", "user_message", "agent_events", "final_agent_state", "
 
 
 @pytest.fixture(params=["database", "files"])
-async def kept(request: pytest.FixtureRequest, serve: Serve, gate: Gate) -> Server:
+async def checkpointed(request: pytest.FixtureRequest, serve: Serve, gate: Gate) -> Server:
     """A server that keeps checkpoints there."""
     return await serve(chat_agents(gate), checkpoints=request.param)
 
@@ -33,26 +33,26 @@ def modes(folder: Path) -> set[int]:
 
 
 @pytest.mark.req("S1.38", "S1.34", "S1.31")
-async def test_either_store_gives_back_what_the_face_shows(kept: Server) -> None:
-    chat = Chat(kept)
+async def test_either_store_gives_back_what_the_face_shows(checkpointed: Server) -> None:
+    chat = Chat(checkpointed)
     ids = [interaction_of(await chat.say(text)) for text in ("one", "two")]
-    first, second = [await saved(kept, chat.id, each) for each in ids]
+    first, second = [await saved(checkpointed, chat.id, each) for each in ids]
     whole = ChatModel.model_validate(await chat.whole())
     assert [first, second] == [Interaction.model_validate(await chat.look(each)) for each in ids]
-    loaded = await store_of(kept).load_chat(chat.id)
+    loaded = await store_of(checkpointed).load_chat(chat.id)
     assert loaded.interactions == whole.interactions
     assert loaded.id == chat.id
-    assert await store_of(kept).get_previous_state(chat.id, first.id) is None
-    assert await store_of(kept).get_previous_state(chat.id, second.id) == first.final_agent_state
+    assert await store_of(checkpointed).get_previous_state(chat.id, first.id) is None
+    assert await store_of(checkpointed).get_previous_state(chat.id, second.id) == first.final_agent_state
 
 
 @pytest.mark.req("S1.38")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_either_store_says_what_it_does_not_know(kept: Server) -> None:
-    chat = Chat(kept)
+async def test_either_store_says_what_it_does_not_know(checkpointed: Server) -> None:
+    chat = Chat(checkpointed)
     known = interaction_of(await chat.say())
-    await saved(kept, chat.id, known)
-    store = store_of(kept)
+    await saved(checkpointed, chat.id, known)
+    store = store_of(checkpointed)
     for chat_id, interaction in (("nope", known), (chat.id, "int_001"), ("../x", known), (chat.id, "../../x")):
         with pytest.raises(NotFound):
             await store.load_interaction(chat_id, interaction)
@@ -64,8 +64,8 @@ async def test_either_store_says_what_it_does_not_know(kept: Server) -> None:
 
 
 @pytest.mark.req("S1.28", "S1.35", "S1.26", "S1.42")
-async def test_every_end_has_its_checkpoint(kept: Server, gate: Gate) -> None:
-    chat = Chat(kept)
+async def test_every_end_has_its_checkpoint(checkpointed: Server, gate: Gate) -> None:
+    chat = Chat(checkpointed)
     done = interaction_of(await chat.say())
     failed = interaction_of(await chat.say("x", "broken"))
     stream = await chat.start("y", "gated")
@@ -74,7 +74,7 @@ async def test_every_end_has_its_checkpoint(kept: Server, gate: Gate) -> None:
     for each in (queued, stream):
         await chat.cancel(interaction_of(each))
         await each.to_end()
-    waiting, _ = await chat.asked()
+    waiting, _ = await chat.start_waiting()
     await chat.cancel(interaction_of(waiting))
     await waiting.to_end()
     expected = {
@@ -85,42 +85,42 @@ async def test_every_end_has_its_checkpoint(kept: Server, gate: Gate) -> None:
         interaction_of(waiting): "CANCELLED",
     }
     for interaction, status in expected.items():
-        assert (await saved(kept, chat.id, interaction)).status == status
+        assert (await saved(checkpointed, chat.id, interaction)).status == status
 
 
 @pytest.mark.req("S1.35")
-async def test_there_is_none_while_an_interaction_runs(kept: Server, gate: Gate) -> None:
-    chat = Chat(kept)
+async def test_there_is_none_while_an_interaction_runs(checkpointed: Server, gate: Gate) -> None:
+    chat = Chat(checkpointed)
     stream = await chat.start("hello", "gated")
     await gate.until_reached()
-    assert await kept.process.checkpoints.round() == 0
+    assert await checkpointed.process.checkpoints.round() == 0
     with pytest.raises(NotFound):
-        await store_of(kept).load_interaction(chat.id, interaction_of(stream))
+        await store_of(checkpointed).load_interaction(chat.id, interaction_of(stream))
     gate.open.set()
     await stream.to_end()
-    await saved(kept, chat.id, interaction_of(stream))
+    await saved(checkpointed, chat.id, interaction_of(stream))
 
 
-async def test_an_edit_is_told_to_the_copies_too(kept: Server) -> None:
-    chat = Chat(kept)
+async def test_an_edit_is_told_to_the_copies_too(checkpointed: Server) -> None:
+    chat = Chat(checkpointed)
     first = interaction_of(await chat.say("one"))
-    await saved(kept, chat.id, first)
+    await saved(checkpointed, chat.id, first)
     second = interaction_of(await chat.edit(first, "two"))
 
     async def is_told() -> bool:
-        return (await store_of(kept).load_interaction(chat.id, first)).superseded_by == second
+        return (await store_of(checkpointed).load_interaction(chat.id, first)).superseded_by == second
 
     await eventually("the copy tells what took its place", is_told)
 
 
-async def test_a_deleted_chat_leaves_no_copy(kept: Server) -> None:
-    chat = Chat(kept)
+async def test_a_deleted_chat_leaves_no_copy(checkpointed: Server) -> None:
+    chat = Chat(checkpointed)
     interaction = interaction_of(await chat.say())
-    await saved(kept, chat.id, interaction)
-    await kept.http.delete(chat.path)
-    await kept.process.checkpoints.round()
+    await saved(checkpointed, chat.id, interaction)
+    await checkpointed.http.delete(chat.path)
+    await checkpointed.process.checkpoints.round()
     with pytest.raises(NotFound):
-        await store_of(kept).load_interaction(chat.id, interaction)
+        await store_of(checkpointed).load_interaction(chat.id, interaction)
 
 
 @pytest.mark.req("S1.37", "S1.52")
@@ -143,7 +143,7 @@ async def test_the_files_are_where_the_contract_says(serve: Serve, gate: Gate, t
 
 
 @pytest.mark.req("S1.37", "S1.38", "S1.50", "S1.51")
-async def test_files_are_a_store_of_their_own(tmp_path: Path) -> None:
+async def test_files_are_a_separate_store(tmp_path: Path) -> None:
     store = FileInteractionStore(tmp_path)
     first = an_interaction(1)
     second = an_interaction(2, first)
@@ -176,14 +176,14 @@ async def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monk
 
 @pytest.mark.req("S1.28")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(kept: Server, gate: Gate) -> None:
-    chat = Chat(kept)
-    waiting, _ = await chat.asked()
+async def test_a_cut_off_interaction_leaves_a_state_that_can_be_gone_on_from(checkpointed: Server, gate: Gate) -> None:
+    chat = Chat(checkpointed)
+    waiting, _ = await chat.start_waiting()
     await chat.cancel(interaction_of(waiting))
-    cut = await saved(kept, chat.id, interaction_of(waiting))
+    cut = await saved(checkpointed, chat.id, interaction_of(waiting))
     assert cut.final_agent_state is not None
     assert cut.final_agent_state.messages == [{"role": "user", "content": "run it"}], "no call without a result"
-    assert (await kept.store.get_run(LOCAL, interaction_of(waiting)[4:])).status is Status.CANCELED
+    assert (await checkpointed.store.get_run(LOCAL, interaction_of(waiting)[4:])).status is Status.CANCELED
     await waiting.close()
 
 
@@ -220,7 +220,7 @@ async def test_drafts_that_a_killed_process_left_are_removed_and_younger_ones_st
 
 @pytest.mark.req("S1.37")
 @pytest.mark.parametrize("backend", ["sqlite"])
-async def test_every_owner_has_the_same_layout_in_a_folder_of_its_own(serve: Serve, gate: Gate, tmp_path: Path) -> None:
+async def test_every_owner_has_a_folder_with_the_same_layout(serve: Serve, gate: Gate, tmp_path: Path) -> None:
     server = await serve(chat_agents(gate), checkpoints="files", checkpoint_folder=tmp_path, keys=True)
     key = await server.key("ann@example.com")
     stream = await Chat(server).start(headers={"authorization": f"Bearer {key}"})

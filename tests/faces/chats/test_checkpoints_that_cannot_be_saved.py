@@ -54,7 +54,7 @@ def checkpointing(server: Server, store: InteractionStore, folder: Path) -> Chec
 @pytest.mark.req("S1.43", "S1.28")
 @pytest.mark.parametrize("backend", ["memory"])
 @pytest.mark.parametrize(("how", "where"), [("hangs", "disk"), ("fails", "temp")])
-async def test_what_cannot_be_saved_is_put_aside_and_brought_back(
+async def test_a_checkpoint_that_cannot_be_saved_goes_to_the_fallback_and_back(
     serve: Serve, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, where: str
 ) -> None:
     assert module.SAVE_SECONDS == 5.0
@@ -100,9 +100,7 @@ async def test_a_save_that_has_begun_survives_the_task_that_began_it(serve: Serv
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_what_was_put_aside_for_a_chat_that_is_gone_is_forgotten(
-    serve: Serve, gate: Gate, tmp_path: Path
-) -> None:
+async def test_fallback_copies_of_a_deleted_chat_are_deleted(serve: Serve, gate: Gate, tmp_path: Path) -> None:
     server = await serve(chat_agents(gate))
     FallbackFolder(tmp_path / "disk").put(LOCAL, "gone", an_interaction(1))
     (tmp_path / "disk" / "int_broken.json").write_text("{")

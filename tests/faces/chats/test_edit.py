@@ -6,7 +6,7 @@ from tests.faces.chats.chats_client import Chat, answer_of, interaction_of
 from tests.faces.samples.agents_for_tests import Gate
 
 
-async def told(chat: Chat, *texts: str) -> list[str]:
+async def say_all(chat: Chat, *texts: str) -> list[str]:
     return [interaction_of(await chat.say(text, "rememberer")) for text in texts]
 
 
@@ -16,7 +16,7 @@ async def branch(chat: Chat) -> list[str]:
 
 @pytest.mark.req("S1.30", "S1.31", "S1.32", "S1.58")
 async def test_the_first_one_edited_starts_from_nothing(chat: Chat) -> None:
-    first, _, _ = await told(chat, "a", "b", "c")
+    first, _, _ = await say_all(chat, "a", "b", "c")
     stream = await chat.edit(first, "A")
     assert answer_of(stream) == "nothing"
     assert interaction_of(stream) != first
@@ -28,7 +28,7 @@ async def test_the_first_one_edited_starts_from_nothing(chat: Chat) -> None:
 
 @pytest.mark.req("S1.31", "S1.32", "S1.33")
 async def test_one_in_the_middle_starts_from_the_one_before_and_supersedes_the_rest(chat: Chat) -> None:
-    first, second, third = await told(chat, "a", "b", "c")
+    first, second, third = await say_all(chat, "a", "b", "c")
     stream = await chat.edit(second, "B")
     assert answer_of(stream) == "a | nothing"
     assert await branch(chat) == ["a", "B"]
@@ -42,7 +42,7 @@ async def test_one_in_the_middle_starts_from_the_one_before_and_supersedes_the_r
 
 @pytest.mark.req("S1.33", "S1.34")
 async def test_an_edit_is_edited_and_the_chat_goes_on_from_there(chat: Chat) -> None:
-    _, second = await told(chat, "a", "b")
+    _, second = await say_all(chat, "a", "b")
     once = interaction_of(await chat.edit(second, "B"))
     refused = await chat.server.http.post(f"{chat.path}/interactions/{second}/edit", json={"new_user_message": "no"})
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
@@ -55,7 +55,7 @@ async def test_an_edit_is_edited_and_the_chat_goes_on_from_there(chat: Chat) -> 
 @pytest.mark.req("S1.33")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_an_unknown_interaction_is_404_and_changes_nothing(chat: Chat) -> None:
-    [first] = await told(chat, "a")
+    [first] = await say_all(chat, "a")
     for wrong in ("int_001", first[:-1] + ("0" if first[-1] != "0" else "1")):
         answer = await chat.server.http.post(f"{chat.path}/interactions/{wrong}/edit", json={"new_user_message": "x"})
         assert answer.status_code == 404
@@ -64,7 +64,7 @@ async def test_an_unknown_interaction_is_404_and_changes_nothing(chat: Chat) -> 
 
 @pytest.mark.req("S1.32")
 async def test_nothing_is_edited_while_something_that_follows_is_under_way(chat: Chat, gate: Gate) -> None:
-    [first] = await told(chat, "a")
+    [first] = await say_all(chat, "a")
     running = await chat.start("b", "gated")
     await gate.until_reached()
     queued = await chat.start("c", "rememberer")
@@ -81,7 +81,7 @@ async def test_nothing_is_edited_while_something_that_follows_is_under_way(chat:
 
 
 async def test_nothing_is_edited_while_it_waits_for_a_person(chat: Chat) -> None:
-    stream, _ = await chat.asked()
+    stream, _ = await chat.start_waiting()
     interaction = interaction_of(stream)
     path = f"{chat.path}/interactions/{interaction}/edit"
     assert (await chat.server.http.post(path, json={"new_user_message": "x"})).status_code == 409
@@ -106,7 +106,7 @@ async def test_one_that_failed_is_tried_again_with_the_same_words(chat: Chat) ->
 
 @pytest.mark.req("S1.56")
 async def test_a_thread_is_forked_where_a_run_has_ended(chat: Chat) -> None:
-    first, _ = await told(chat, "a", "b")
+    first, _ = await say_all(chat, "a", "b")
     run = (await chat.server.run(first.removeprefix("int_")))["thread_id"]
     made = await chat.server.http.post(f"/api/threads/{run}/fork", json={"run_id": first.removeprefix("int_")})
     assert made.status_code == 201

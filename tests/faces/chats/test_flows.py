@@ -22,7 +22,7 @@ async def standard(chat: Chat, gate: Gate) -> RawStream:
 
 
 async def approval(chat: Chat, gate: Gate) -> RawStream:
-    stream, approval_id = await chat.asked()
+    stream, approval_id = await chat.start_waiting()
     answer = await chat.approve(interaction_of(stream), approval_id, True)
     assert answer.status_code == 200
     await stream.to_end()
@@ -30,7 +30,7 @@ async def approval(chat: Chat, gate: Gate) -> RawStream:
 
 
 async def rejection(chat: Chat, gate: Gate) -> RawStream:
-    stream, approval_id = await chat.asked()
+    stream, approval_id = await chat.start_waiting()
     await chat.approve(interaction_of(stream), approval_id, False, reason="too dangerous")
     await stream.to_end()
     return stream

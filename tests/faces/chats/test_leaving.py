@@ -70,7 +70,7 @@ async def test_who_comes_back_on_any_face_saves_the_run(serve: Serve, gate: Gate
     assert (await until_ended(server, stream)).status is Status.DONE
 
 
-async def test_who_leaves_while_another_reads_leaves_nobody_alone(serve: Serve, gate: Gate) -> None:
+async def test_a_client_that_leaves_while_another_reads_changes_nothing(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate), **SHORT)
     chat = Chat(server)
     stream = await chat.start("hello", "gated")
@@ -116,7 +116,7 @@ async def test_a_reader_on_another_pod_who_was_there_before_keeps_the_run(serve:
 async def test_a_run_that_waits_for_a_person_is_never_left(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate), chats_grace_seconds=0, reap_seconds=0.02)
     chat = Chat(server)
-    stream, approval_id = await chat.asked()
+    stream, approval_id = await chat.start_waiting()
     stream.abort()
     await asyncio.sleep(0.2)  # waits on purpose: the reaper comes by a few times
     assert (await run_of(server, stream)).status is Status.WAITING
@@ -125,7 +125,7 @@ async def test_a_run_that_waits_for_a_person_is_never_left(serve: Serve, gate: G
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_a_process_that_stops_leaves_nobody(serve: Serve, gate: Gate) -> None:
+async def test_a_process_that_stops_counts_as_no_disconnect(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate), chats_grace_seconds=0)
     stream = await Chat(server).start("hello", "gated")
     await gate.until_reached()
@@ -137,7 +137,7 @@ async def test_a_process_that_stops_leaves_nobody(serve: Serve, gate: Gate) -> N
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_with_continue_a_run_goes_on_whoever_leaves(serve: Serve, gate: Gate) -> None:
+async def test_with_continue_a_run_continues_after_every_disconnect(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate), chats_on_disconnect="continue", **SHORT)
     stream = await Chat(server).start("hello", "gated")
     await gate.until_reached()

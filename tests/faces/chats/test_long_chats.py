@@ -92,7 +92,7 @@ async def test_the_pages_of_a_forked_chat_go_on_in_the_one_that_it_was_forked_fr
 
 @pytest.mark.parametrize("backend", ["memory"])
 @pytest.mark.parametrize("query", [{"before": "x"}, {"before": "int_nope"}, {"limit": 0}, {"limit": 201}])
-async def test_a_position_that_is_none_is_refused(chat: Chat, query: dict[str, Any]) -> None:
+async def test_an_invalid_position_is_refused(chat: Chat, query: dict[str, Any]) -> None:
     await chat.say()
     assert (await chat.server.http.get(chat.path, params=query)).status_code == 422
 

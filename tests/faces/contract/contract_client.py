@@ -84,7 +84,7 @@ def contract_agents(gate: Gate) -> App:
     return App({one.name: one for one in declared}, {}, "happy")
 
 
-def asked(task_type: str = "ECHO", **more: Any) -> dict[str, Any]:
+def task_request(task_type: str = "ECHO", **more: Any) -> dict[str, Any]:
     return {"request_id": "req-1", "task_type": task_type, **more}
 
 

@@ -16,7 +16,7 @@ from runyard.settings import Settings
 from runyard.stores.memory import MemoryStore
 from runyard.telemetry.spans import Recorder
 from tests.agents.contract.agent_server import GOOD, TASK, as_stream, frames, served
-from tests.faces.contract.contract_client import asked, contract_agents, stream, sync
+from tests.faces.contract.contract_client import contract_agents, stream, sync, task_request
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.eventually import eventually
 from tests.support.in_process import live_server
@@ -51,7 +51,7 @@ async def test_a_task_goes_through_a_remote_agent_unchanged(serve: Serve, gate: 
         far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
         server = await serve(App({"far": far}, {}, "far"))
         budgets = {"max_output_tokens": 7, "timeout_ms": 60_000}
-        found = await sync(server, asked("far", inputs={"q": 1}, budgets=budgets, **LABELS))
+        found = await sync(server, task_request("far", inputs={"q": 1}, budgets=budgets, **LABELS))
 
         got = found["outputs"]["asked"]
         assert (got["request_id"], got["workflow_id"], got["mode"]) == ("req-1", "w", "LIVE")
@@ -68,7 +68,7 @@ async def test_a_stream_over_a_remote_agent_has_one_end_also_if_the_other_side_h
     with served(GOOD.but(stream=lambda a: as_stream(*frames(a)[:-1]))) as stranger:
         far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
         server = await serve(App({"far": far}, {}, "far"))
-        found = await stream(server, asked("far"))
+        found = await stream(server, task_request("far"))
     assert found.ended_cleanly
     assert [frame.event for frame in found.frames].count("final") == 1
     assert found.frames[-1].json["error"]["code"] == "REMOTE_BROKEN"
@@ -80,16 +80,16 @@ async def test_one_server_asks_another(gate: Gate, serve: Serve) -> None:
     settings = Settings(database_url="sqlite:///unused.db", **live_server.QUICK)
     app = asking(f"http://127.0.0.1:{far.port}")
     async with live_server.served(settings, app, MemoryStore(SystemClock())) as near:
-        echoed = await sync(near, asked("far", inputs={"q": 1}, **LABELS))
+        echoed = await sync(near, task_request("far", inputs={"q": 1}, **LABELS))
         assert echoed["outputs"]["labels"] == {"request_id": "req-1", **LABELS}
-        both = await sync(near, asked("twice"))
+        both = await sync(near, task_request("twice"))
         assert both["outputs"]["found"] == [{"n": 1}, {"n": 2}]
-        piped = await sync(near, asked("pipeline", **LABELS))
+        piped = await sync(near, task_request("pipeline", **LABELS))
         assert piped["outputs"] == {node: {"request_id": "req-1", **LABELS} for node in ("One", "Two")}
-        assert (await sync(near, asked("grounded")))["grounding"]["citations"] == ["d1"]
-        assert (await sync(near, asked("nobody")))["error"]["code"] == "UNSUPPORTED_TASK_TYPE"
-        assert (await sync(near, asked("crashes")))["error"]["code"] == "TASK_FAILED"
-        late = await sync(near, asked("gated", budgets={"timeout_ms": 300}))
+        assert (await sync(near, task_request("grounded")))["grounding"]["citations"] == ["d1"]
+        assert (await sync(near, task_request("nobody")))["error"]["code"] == "UNSUPPORTED_TASK_TYPE"
+        assert (await sync(near, task_request("crashes")))["error"]["code"] == "TASK_FAILED"
+        late = await sync(near, task_request("gated", budgets={"timeout_ms": 300}))
         assert late["error"]["code"] in {"TIMEOUT", "REMOTE_TIMEOUT"}
         run_id = await near.post("far", "hello")
         assert (await near.ended(run_id)).frames[-1].json["status"] == "done"
@@ -130,7 +130,7 @@ async def test_the_trace_goes_with_the_task(serve: Serve, given: str | None) -> 
         far = remote("far", url=stranger.url, task_type=TASK, allow=["127.0.0.1"])
         server = await serve(App({"far": far}, {}, "far"))
         headers = {} if given is None else {"traceparent": given}
-        answer = await server.http.post("/agents/run/sync", json=asked("far", inputs={"q": 1}), headers=headers)
+        answer = await server.http.post("/agents/run/sync", json=task_request("far", inputs={"q": 1}), headers=headers)
         assert answer.status_code == 200
         run_id = answer.json()["provenance"]["run_id"]
         recorder = server.process.tracer.exporter

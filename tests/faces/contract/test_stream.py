@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.faces.contract.contract_client import asked, contract_agents, opened, stream, sync
+from tests.faces.contract.contract_client import contract_agents, opened, stream, sync, task_request
 from tests.faces.samples.agents_for_tests import SECRET, Gate
 from tests.support.in_process.live_server import Serve, Server
 from tests.support.in_process.raw_stream import RawStream
@@ -25,7 +25,7 @@ def only_terminal(found: RawStream) -> dict[str, object]:
 
 @pytest.mark.req("S2.2", "S2.13", "S2.15", "S2.16", "S2.17", "S2.18", "S2.19", "S2.20")
 async def test_a_task_is_followed_from_started_to_one_terminal_event(server: Server) -> None:
-    found = await stream(server, asked("happy"))
+    found = await stream(server, task_request("happy"))
 
     assert found.status == 200
     assert found.header("content-type") == ["text/event-stream; charset=utf-8"]
@@ -41,7 +41,10 @@ async def test_a_task_is_followed_from_started_to_one_terminal_event(server: Ser
 
 @pytest.mark.req("S2.19", "S2.22", "S2.33")
 async def test_the_terminal_event_is_what_the_sync_endpoint_answers(server: Server) -> None:
-    whole, streamed = await sync(server, asked("GROUNDED")), only_terminal(await stream(server, asked("GROUNDED")))
+    whole, streamed = (
+        await sync(server, task_request("GROUNDED")),
+        only_terminal(await stream(server, task_request("GROUNDED"))),
+    )
     for data in (whole, streamed):
         del data["usage"], data["provenance"]
     assert streamed == whole
@@ -61,7 +64,7 @@ async def test_the_terminal_event_is_what_the_sync_endpoint_answers(server: Serv
 async def test_a_stream_that_fails_has_one_terminal_event_too(
     server: Server, task_type: str, inputs: dict[str, str], budgets: dict[str, int], code: str
 ) -> None:
-    found = await stream(server, asked(task_type, inputs=inputs, budgets=budgets))
+    found = await stream(server, task_request(task_type, inputs=inputs, budgets=budgets))
     data = only_terminal(found)
     assert (data["status"], data["ok"], data["outputs"]) == ("error", False, {})
     assert isinstance(data["error"], dict)
@@ -71,7 +74,7 @@ async def test_a_stream_that_fails_has_one_terminal_event_too(
 
 @pytest.mark.req("S2.18", "S2.21")
 async def test_a_stream_that_is_cancelled_has_one_terminal_event_too(server: Server, gate: Gate) -> None:
-    found = await opened(server, asked("gated"))
+    found = await opened(server, task_request("gated"))
     await gate.until_reached()
     await server.http.post(f"/api/runs/{found.header('runyard-run-id')[0]}/cancel")
     await found.to_end()
@@ -83,7 +86,7 @@ async def test_a_stream_that_is_cancelled_has_one_terminal_event_too(server: Ser
 @pytest.mark.req("S2.18")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_a_budget_that_is_spent_is_a_warning_in_the_terminal_event(server: Server) -> None:
-    found = await stream(server, asked("thinker", budgets={"max_output_tokens": 50}))
+    found = await stream(server, task_request("thinker", budgets={"max_output_tokens": 50}))
     assert only_terminal(found)["warnings"] == ["MAX_TOKENS_EXCEEDED"]
 
 
@@ -92,11 +95,11 @@ async def test_a_budget_that_is_spent_is_a_warning_in_the_terminal_event(server:
 @pytest.mark.parametrize("name", sorted(TERMINAL))
 async def test_the_name_of_the_terminal_event_is_a_setting(serve: Serve, gate: Gate, name: str) -> None:
     server = await serve(contract_agents(gate), contract_terminal_event=name)
-    assert (await stream(server, asked())).frames[-1].event == name
+    assert (await stream(server, task_request())).frames[-1].event == name
 
 
 async def test_a_stream_that_was_left_is_taken_up_where_it_was(server: Server, gate: Gate) -> None:
-    first = await opened(server, asked("gated"))
+    first = await opened(server, task_request("gated"))
     await gate.until_reached()
     await first.until(lambda: len(first.frames) >= 2)
     seen = [frame.id for frame in first.frames]
@@ -105,8 +108,8 @@ async def test_a_stream_that_was_left_is_taken_up_where_it_was(server: Server, g
     run_id = first.header("runyard-run-id")[0]
 
     back = {"Runyard-Run-Id": run_id, "Last-Event-ID": str(seen[-1])}
-    rest = await stream(server, asked("gated"), **back)
-    whole = await stream(server, asked("gated"), **{"Runyard-Run-Id": run_id})
+    rest = await stream(server, task_request("gated"), **back)
+    whole = await stream(server, task_request("gated"), **{"Runyard-Run-Id": run_id})
 
     assert only_terminal(rest)["outputs"] == {"text": "done"}
     assert [frame.id for frame in whole.frames] == [*seen, *(frame.id for frame in rest.frames)]
@@ -115,29 +118,31 @@ async def test_a_stream_that_was_left_is_taken_up_where_it_was(server: Server, g
 
 
 async def test_every_place_of_a_run_can_be_taken_up(server: Server) -> None:
-    whole = await stream(server, asked("happy"))
+    whole = await stream(server, task_request("happy"))
     run_id = whole.header("runyard-run-id")[0]
     last = whole.frames[-1].id
     for after in range(last):
         back = {"Runyard-Run-Id": run_id, "Last-Event-ID": str(after)}
-        rest = await stream(server, asked("happy"), **back)
+        rest = await stream(server, task_request("happy"), **back)
         assert rest.frames == [frame for frame in whole.frames if frame.id > after]
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_nobody_comes_back_to_what_was_not_asked_for_like_this(server: Server) -> None:
-    found = await stream(server, asked("happy"))
+async def test_a_request_for_another_task_or_run_cannot_resume_the_stream(server: Server) -> None:
+    found = await stream(server, task_request("happy"))
     back = {"Runyard-Run-Id": found.header("runyard-run-id")[0]}
-    other = await server.http.post("/agents/run/stream", json=asked("ECHO"), headers=back)
+    other = await server.http.post("/agents/run/stream", json=task_request("ECHO"), headers=back)
     assert (other.status_code, other.json()["error"]["code"]) == (409, "CONFLICT")
     for unknown in ("01890000-0000-7000-8000-000000000001", "x", await server.post("happy")):
-        missing = await server.http.post("/agents/run/stream", json=asked("happy"), headers={"Runyard-Run-Id": unknown})
+        missing = await server.http.post(
+            "/agents/run/stream", json=task_request("happy"), headers={"Runyard-Run-Id": unknown}
+        )
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "NOT_FOUND")
 
 
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_a_bad_place_to_go_on_is_refused_in_the_same_shape(server: Server) -> None:
-    answer = await server.http.post("/agents/run/stream", json=asked(), headers={"Last-Event-ID": "-1"})
+    answer = await server.http.post("/agents/run/stream", json=task_request(), headers={"Last-Event-ID": "-1"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "INVALID_REQUEST")
 
 
@@ -146,6 +151,6 @@ async def test_a_bad_place_to_go_on_is_refused_in_the_same_shape(server: Server)
 async def test_runs_of_plans_and_tasks_live_side_by_side(server: Server) -> None:
     plan = await server.http.post("/agents/runs", json={"runId": "mine"})
     assert plan.status_code == 201
-    assert (await sync(server, asked()))["status"] == "ok"
+    assert (await sync(server, task_request()))["status"] == "ok"
     health, ready = await server.http.get("/health"), await server.http.get("/health/ready")
     assert (health.json()["status"], ready.json()["status"]) == ("ok", "ready")

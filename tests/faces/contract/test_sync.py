@@ -7,7 +7,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from runyard.contract.wire import schema
-from tests.faces.contract.contract_client import GROUNDING, asked, contract_agents, opened, post, sync
+from tests.faces.contract.contract_client import GROUNDING, contract_agents, opened, post, sync, task_request
 from tests.faces.samples.agents_for_tests import SECRET, Gate
 from tests.support.in_process.live_server import Serve, Server
 
@@ -24,7 +24,7 @@ LABELS = {
 
 @pytest.mark.req("S2.1", "S2.3", "S2.8", "S2.9", "S2.10", "S2.12", "S2.22")
 async def test_a_task_is_done_and_answered_in_one_envelope(server: Server) -> None:
-    answer = await server.http.post("/agents/run/sync", json=asked(inputs={"query": "Rüst"}))
+    answer = await server.http.post("/agents/run/sync", json=task_request(inputs={"query": "Rüst"}))
 
     assert answer.headers["content-type"] == "application/json"
     found = answer.json()
@@ -42,7 +42,7 @@ async def test_a_task_is_done_and_answered_in_one_envelope(server: Server) -> No
 
 @pytest.mark.req("S2.4", "S2.5", "S2.6")
 async def test_every_optional_field_reaches_the_agent(server: Server) -> None:
-    found = await sync(server, asked(**LABELS))
+    found = await sync(server, task_request(**LABELS))
     assert found["outputs"]["labels"] == {"request_id": "req-1", **LABELS}
 
 
@@ -52,7 +52,7 @@ async def test_every_optional_field_reaches_the_agent(server: Server) -> None:
 async def test_what_is_optional_may_be_left_out_or_null_and_the_mode_is_then_demo(
     server: Server, value: dict[str, Any]
 ) -> None:
-    found = await sync(server, asked(**value))
+    found = await sync(server, task_request(**value))
     assert found["outputs"]["labels"] == {"request_id": "req-1", "mode": "DEMO"}
     assert found["outputs"]["inputs"] == {}
 
@@ -60,7 +60,7 @@ async def test_what_is_optional_may_be_left_out_or_null_and_the_mode_is_then_dem
 @pytest.mark.req("S2.12")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_what_an_answer_rests_on_stands_in_its_own_place(server: Server) -> None:
-    found = await sync(server, asked("GROUNDED"))
+    found = await sync(server, task_request("GROUNDED"))
     ENVELOPE.validate(found)
     assert found["outputs"] == {"count": 1, "text": "the answer"}
     assert found["grounding"] == GROUNDING
@@ -70,7 +70,7 @@ async def test_what_an_answer_rests_on_stands_in_its_own_place(server: Server) -
 
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_what_has_not_the_shape_of_its_place_stays_among_the_outputs(server: Server) -> None:
-    found = await sync(server, asked("misshapen"))
+    found = await sync(server, task_request("misshapen"))
     ENVELOPE.validate(found)
     assert found["outputs"] == {"grounding": "none", "warnings": 3, "artifacts": [1]}
 
@@ -78,37 +78,37 @@ async def test_what_has_not_the_shape_of_its_place_stays_among_the_outputs(serve
 @pytest.mark.req("S2.33")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_every_agent_does_tasks_of_its_own_name(server: Server) -> None:
-    assert (await sync(server, asked("happy")))["outputs"] == {"text": "a b"}
-    assert (await sync(server, asked("echo")))["outputs"]["said"] == "{}"
+    assert (await sync(server, task_request("happy")))["outputs"] == {"text": "a b"}
+    assert (await sync(server, task_request("echo")))["outputs"]["said"] == "{}"
 
 
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_the_outputs_of_a_plan_are_what_its_nodes_found(server: Server) -> None:
-    found = await sync(server, asked("pipeline", inputs={"query": "four"}))
+    found = await sync(server, task_request("pipeline", inputs={"query": "four"}))
     assert found["outputs"] == {"Find": {"query": "four"}, "Count": 4}
 
 
 @pytest.mark.req("S2.8")
 async def test_a_request_id_is_a_trace_id_and_may_come_again(server: Server, gate: Gate) -> None:
-    first, second = await sync(server, asked()), await sync(server, asked())
+    first, second = await sync(server, task_request()), await sync(server, task_request())
     assert first["provenance"]["run_id"] != second["provenance"]["run_id"]
     assert gate.calls["echo"] == 2
 
 
 async def test_an_idempotency_key_starts_one_run(server: Server, gate: Gate) -> None:
     key = {"Idempotency-Key": "k"}
-    first, second = await sync(server, asked(), 200, **key), await sync(server, asked(), 200, **key)
+    first, second = await sync(server, task_request(), 200, **key), await sync(server, task_request(), 200, **key)
     assert first["provenance"] == second["provenance"]
     assert gate.calls["echo"] == 1
-    other = await sync(server, asked(inputs={"query": "other"}), 409, **key)
+    other = await sync(server, task_request(inputs={"query": "other"}), 409, **key)
     assert other["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"
 
 
 @pytest.mark.req("S2.7", "S2.25")
 @pytest.mark.parametrize("backend", ["memory"])
 @pytest.mark.parametrize("path", ["/agents/run/sync", "/agents/run/stream"])
-async def test_a_task_that_nobody_does_is_refused_in_the_same_shape(server: Server, path: str) -> None:
-    answer = await post(server, path, asked("NOBODY", inputs={"query": SECRET}))
+async def test_a_task_of_an_unknown_type_is_refused_in_the_same_shape(server: Server, path: str) -> None:
+    answer = await post(server, path, task_request("NOBODY", inputs={"query": SECRET}))
     found = answer.json()
     assert answer.status_code == 400
     ENVELOPE.validate(found)
@@ -124,10 +124,10 @@ BROKEN: dict[str, tuple[Any, int, list[str]]] = {
     "an empty request id": ({"request_id": "", "task_type": "ECHO"}, 422, ["request_id"]),
     "a request id that is no text": ({"request_id": 7, "task_type": "ECHO"}, 422, ["request_id"]),
     "no task type": ({"request_id": "req-1"}, 422, ["task_type"]),
-    "inputs that are a list": (asked(inputs=[SECRET]), 422, ["inputs"]),
-    "budgets that are a text": (asked(budgets=SECRET), 422, ["budgets"]),
-    "a time of nothing": (asked(budgets={"timeout_ms": 0}), 422, ["budgets"]),
-    "a mode that is a number": (asked(mode=3), 422, ["mode"]),
+    "inputs that are a list": (task_request(inputs=[SECRET]), 422, ["inputs"]),
+    "budgets that are a text": (task_request(budgets=SECRET), 422, ["budgets"]),
+    "a time of nothing": (task_request(budgets={"timeout_ms": 0}), 422, ["budgets"]),
+    "a mode that is a number": (task_request(mode=3), 422, ["mode"]),
     "a list": ([SECRET], 422, []),
 }
 
@@ -157,7 +157,7 @@ JSON = {"content-type": "application/json"}
 @pytest.mark.req("S2.21", "S2.25")
 @pytest.mark.parametrize("backend", ["memory"])
 async def test_inputs_that_the_agent_cannot_use_are_an_answer(server: Server) -> None:
-    found = await sync(server, asked(inputs={"missing": SECRET}))
+    found = await sync(server, task_request(inputs={"missing": SECRET}))
     ENVELOPE.validate(found)
     assert (found["status"], found["ok"], found["outputs"]) == ("error", False, {})
     assert found["error"]["code"] == "VALIDATION_ERROR"
@@ -168,7 +168,7 @@ async def test_inputs_that_the_agent_cannot_use_are_an_answer(server: Server) ->
 @pytest.mark.parametrize("backend", ["memory"])
 @pytest.mark.parametrize(("agent", "code"), [("crashes", "TASK_FAILED"), ("explains", "TOOL_ERROR")])
 async def test_a_failure_is_a_code_and_never_the_words_of_the_agent(server: Server, agent: str, code: str) -> None:
-    found = await sync(server, asked(agent))
+    found = await sync(server, task_request(agent))
     ENVELOPE.validate(found)
     assert found["error"]["code"] == code
     assert SECRET not in str(found)
@@ -176,16 +176,16 @@ async def test_a_failure_is_a_code_and_never_the_words_of_the_agent(server: Serv
 
 @pytest.mark.req("S2.6")
 async def test_tokens_are_limited_by_the_budget(server: Server) -> None:
-    free = await sync(server, asked("thinker"))
+    free = await sync(server, task_request("thinker"))
     assert (free["warnings"], free["usage"]["output_tokens"]) == ([], 51)
-    found = await sync(server, asked("thinker", budgets={"max_output_tokens": 50}))
+    found = await sync(server, task_request("thinker", budgets={"max_output_tokens": 50}))
     assert (found["status"], found["warnings"]) == ("ok", ["MAX_TOKENS_EXCEEDED"])
     assert found["usage"]["output_tokens"] == 50
 
 
 @pytest.mark.req("S2.6")
 async def test_a_question_that_is_longer_than_the_budget_is_an_error(server: Server) -> None:
-    refused = await sync(server, asked("thinker", budgets={"max_context_tokens": 1}))
+    refused = await sync(server, task_request("thinker", budgets={"max_context_tokens": 1}))
     ENVELOPE.validate(refused)
     assert (refused["status"], refused["error"]["code"]) == ("error", "CONTEXT_TOO_LONG")
     assert "output_tokens" not in refused["usage"], "the model was not asked"
@@ -193,7 +193,7 @@ async def test_a_question_that_is_longer_than_the_budget_is_an_error(server: Ser
 
 @pytest.mark.req("S2.6")
 async def test_a_provider_that_overruns_the_budget_is_stopped(server: Server) -> None:
-    found = await sync(server, asked("chatterbox", budgets={"max_output_tokens": 50}))
+    found = await sync(server, task_request("chatterbox", budgets={"max_output_tokens": 50}))
     assert (found["status"], found["warnings"]) == ("ok", ["MAX_TOKENS_EXCEEDED"])
     assert 50 <= found["usage"]["output_tokens"] <= 110
     events = await server.log(found["provenance"]["run_id"])
@@ -202,14 +202,14 @@ async def test_a_provider_that_overruns_the_budget_is_stopped(server: Server) ->
 
 @pytest.mark.req("S2.6", "S2.21")
 async def test_a_run_that_takes_too_long_is_ended(server: Server) -> None:
-    found = await sync(server, asked("gated", budgets={"timeout_ms": 100}))
+    found = await sync(server, task_request("gated", budgets={"timeout_ms": 100}))
     assert found["error"]["code"] == "TIMEOUT"
     assert (await server.run(found["provenance"]["run_id"]))["status"] in {"error", "canceled"}
 
 
 @pytest.mark.req("S2.6", "S2.21")
 async def test_the_time_goes_on_while_a_run_waits_for_a_person(server: Server, gate: Gate) -> None:
-    found = await sync(server, asked("asks", budgets={"timeout_ms": 200}))
+    found = await sync(server, task_request("asks", budgets={"timeout_ms": 200}))
     assert found["error"]["code"] == "TIMEOUT"
     run = await server.run(found["provenance"]["run_id"])
     assert run["status"] in {"error", "canceled"}
@@ -218,7 +218,7 @@ async def test_the_time_goes_on_while_a_run_waits_for_a_person(server: Server, g
 
 @pytest.mark.req("S2.6")
 async def test_what_a_run_asks_expires_with_its_time(server: Server) -> None:
-    begun = await opened(server, asked("asks", budgets={"timeout_ms": 60_000}))
+    begun = await opened(server, task_request("asks", budgets={"timeout_ms": 60_000}))
     run_id = begun.header("runyard-run-id")[0]
     await server.waiting(run_id)
     await server.http.post(f"/api/runs/{run_id}/cancel")
@@ -229,16 +229,16 @@ async def test_what_a_run_asks_expires_with_its_time(server: Server) -> None:
 
 
 @pytest.mark.req("S2.6", "S2.21")
-async def test_the_time_goes_on_while_nobody_works(serve: Serve, gate: Gate) -> None:
+async def test_the_time_limit_includes_time_without_a_worker(serve: Serve, gate: Gate) -> None:
     server = await serve(contract_agents(gate), worker=False)
-    found = await sync(server, asked(budgets={"timeout_ms": 100}))
+    found = await sync(server, task_request(budgets={"timeout_ms": 100}))
     assert found["error"]["code"] == "TIMEOUT"
     assert (await server.run(found["provenance"]["run_id"]))["status"] == "canceled"
 
 
 @pytest.mark.req("S2.21")
-async def test_a_run_that_somebody_cancels_is_answered(server: Server, gate: Gate) -> None:
-    asking = asyncio.create_task(sync(server, asked("gated")))
+async def test_a_run_that_another_client_cancels_is_answered(server: Server, gate: Gate) -> None:
+    asking = asyncio.create_task(sync(server, task_request("gated")))
     await gate.until_reached()
     await server.http.post(f"/api/runs/{gate.runs[0]}/cancel")
     found = await asking
@@ -246,7 +246,7 @@ async def test_a_run_that_somebody_cancels_is_answered(server: Server, gate: Gat
 
 
 async def test_a_retried_run_has_the_same_task(server: Server) -> None:
-    found = await sync(server, asked(inputs={"query": "again"}))
+    found = await sync(server, task_request(inputs={"query": "again"}))
     answer = await server.http.post(f"/api/runs/{found['provenance']['run_id']}/retry")
     run_id = answer.json()["run_id"]
     log = await server.log(run_id)

@@ -28,16 +28,16 @@ TASK = Task("ECHO", {"query": "secret"}, {"request_id": "r"}, Budget(timeout_ms=
 
 @pytest.mark.req("S2.13", "S2.15", "S2.16", "S2.17")
 def test_every_core_event_has_its_frame_or_none() -> None:
-    telling = EnvelopeBuilder("done")
-    names = {one.type: (telling.take(one) or ("", {}))[0] for one in EVENTS}
+    builder = EnvelopeBuilder("done")
+    names = {one.type: (builder.take(one) or ("", {}))[0] for one in EVENTS}
     expected = dict.fromkeys(EVENT_TYPES, "") | dict.fromkeys(PROGRESS, "progress")
     assert names == expected | {"run.queued": "started", "run.finished": "done"}
 
 
 def test_progress_carries_no_content() -> None:
-    telling = EnvelopeBuilder("final")
+    builder = EnvelopeBuilder("final")
     for one in EVENTS[:-1]:
-        shown = telling.take(one)
+        shown = builder.take(one)
         if shown is not None and shown[0] == "progress":
             assert set(shown[1]) <= {"request_id", "task_type", "event", "step", "tool"}
 
@@ -55,11 +55,11 @@ def test_progress_carries_no_content() -> None:
     ],
 )
 def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str, code: str | None) -> None:
-    telling = EnvelopeBuilder("final")
-    telling.take(event(RunQueued("agent", task=TASK)))
+    builder = EnvelopeBuilder("final")
+    builder.take(event(RunQueued("agent", task=TASK)))
     if last is not None:
-        telling.take(event(last, 2))
-    shown = telling.take(event(RunFinished(status, "end_turn"), 3))  # type: ignore[arg-type]
+        builder.take(event(last, 2))
+    shown = builder.take(event(RunFinished(status, "end_turn"), 3))  # type: ignore[arg-type]
     assert shown is not None
     found = AgentRunResponse.model_validate(shown[1])
     assert found.request_id == "r"
@@ -72,10 +72,10 @@ def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str
 
 @pytest.mark.parametrize(("ms", "code"), [(999, "CANCELLED"), (1000, "TIMEOUT")])
 def test_what_is_cancelled_after_its_time_was_late(ms: int, code: str) -> None:
-    telling = EnvelopeBuilder("final")
+    builder = EnvelopeBuilder("final")
     queued = event(RunQueued("agent", task=TASK))
-    telling.take(queued)
-    telling.take(replace(event(RunCanceled("requested"), 2), ts=queued.ts + ms))
-    telling.take(event(RunFinished("canceled", "cancelled"), 3))
-    assert telling.envelope is not None
-    assert telling.envelope["error"]["code"] == code
+    builder.take(queued)
+    builder.take(replace(event(RunCanceled("requested"), 2), ts=queued.ts + ms))
+    builder.take(event(RunFinished("canceled", "cancelled"), 3))
+    assert builder.envelope is not None
+    assert builder.envelope["error"]["code"] == code

@@ -56,7 +56,7 @@ def memory_store(counted: CountedStore) -> Store:
     return cast(Store, counted)
 
 
-async def asked(server: Server, counted: CountedStore, path: str, body: Any) -> list[str]:
+async def store_calls_of(server: Server, counted: CountedStore, path: str, body: Any) -> list[str]:
     counted.calls.clear()
     answer = await server.http.post(path, json=body)
     assert answer.status_code == 200, answer.text
@@ -80,6 +80,8 @@ async def test_a_request_reads_its_thread_in_one_call_and_its_run_not_at_all(
 ) -> None:
     for_a_new_thread, for_a_known_thread = CALLS[face]
     request, (server, thread) = REQUESTS[face], (await serve(APP), str(uuid4()))
-    await asked(server, counted, *request("echo", str(uuid4())))  # the calls of a process that has just started
-    assert await asked(server, counted, *request("echo", thread)) == for_a_new_thread
-    assert await asked(server, counted, *request("echo", thread)) == for_a_known_thread
+    await store_calls_of(
+        server, counted, *request("echo", str(uuid4()))
+    )  # the calls of a process that has just started
+    assert await store_calls_of(server, counted, *request("echo", thread)) == for_a_new_thread
+    assert await store_calls_of(server, counted, *request("echo", thread)) == for_a_known_thread

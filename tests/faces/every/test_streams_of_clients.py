@@ -41,7 +41,7 @@ async def only_run(server: Server) -> str:
 
 
 @FACES
-async def test_a_silent_stream_has_heartbeats_and_its_run_goes_on_without_it(face: str, serve: Serve) -> None:
+async def test_a_silent_stream_has_heartbeats_and_its_run_continues_without_it(face: str, serve: Serve) -> None:
     server = await serve(APP, heartbeat_seconds=0.05)
     stream = await opened(server, face)
     await stream.until(lambda: stream.body.count(b": ping\n") >= 2)

@@ -139,7 +139,7 @@ async def test_a_checkpoint_leads_to_another_branch(serve: Serve) -> None:
 
 
 @MEMORY
-async def test_a_run_goes_on_without_its_client_unless_it_is_asked_to_cancel(serve: Serve) -> None:
+async def test_a_run_continues_without_its_client_unless_it_is_to_cancel(serve: Serve) -> None:
     server = await serve(APP, heartbeat_seconds=0.05)
     for wish, status in (("continue", "running"), ("cancel", "canceled")):
         body = {"assistant_id": "slow", "input": "go", "stream_mode": "messages-tuple", "on_disconnect": wish}
@@ -204,7 +204,7 @@ async def test_positions_modes_and_states_that_do_not_exist_are_refused(serve: S
 
 
 @MEMORY
-async def test_an_assistant_is_its_agent_and_has_no_settings_of_its_own(serve: Serve) -> None:
+async def test_an_assistant_is_its_agent_and_has_no_other_settings(serve: Serve) -> None:
     server = await serve(app=APP)
     alone, other = {"graph_id": "echo"}, {"graph_id": "echo", "metadata": {"team": "a"}}
     for body, status in (

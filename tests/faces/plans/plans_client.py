@@ -30,7 +30,7 @@ async def seen(server: Server, run_id: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
-def told(stream: RawStream) -> list[str]:
+def event_names(stream: RawStream) -> list[str]:
     """Return each event as its type and its name: `NodeStarted Ping`."""
     events = [frame.json for frame in stream.frames]
     return [" ".join([event["type"], *(event[key] for key in ("name", "fn") if key in event)]) for event in events]

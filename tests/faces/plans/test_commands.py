@@ -9,7 +9,7 @@ import pytest
 from runyard.agents.declared.loading import App
 from runyard.base.ids import is_id
 from runyard.faces.plans.wire import RunState
-from tests.faces.plans.plans_client import seen, start, stream_to_end, told
+from tests.faces.plans.plans_client import event_names, seen, start, stream_to_end
 from tests.faces.samples.agents_for_tests import Gate, agents
 from tests.faces.samples.sample_events import RUN_ID
 from tests.support.in_process.live_server import Serve, Server
@@ -157,12 +157,12 @@ async def test_a_run_is_shown_with_its_row_and_its_cursor(server: Server) -> Non
 
 
 @pytest.mark.req("S4.27", "S4.4", "S4.24")
-async def test_a_run_that_nobody_works_on_is_started_and_has_its_first_event(serve: Serve) -> None:
+async def test_a_run_without_a_worker_is_started_and_has_its_first_event(serve: Serve) -> None:
     server = await serve(worker=False)
     await start(server, "early", "device")
     stream = await server.stream("/agents/runs/early/stream")
     await stream.first_frame()
-    assert told(stream) == ["RunStarted"]
+    assert event_names(stream) == ["RunStarted"]
     row = await seen(server, "early")
     assert (row["state"], row["finishedAt"], row["lastSeq"], row["nextSeq"]) == ("started", None, 1, 2)
     await stream.close()
@@ -233,7 +233,7 @@ async def test_a_run_that_is_cancelled_inside_a_node_ends_as_cancelled(server: S
     answer = await server.http.post(f"/agents/runs/{run_id}/cancel")
     assert (answer.status_code, answer.json()) == (200, {"runId": run_id, "status": "accepted"})
     await stream.to_end()
-    assert told(stream)[-3:] == ["NodeStarted OpenApp", "DebugTrace orchestrator.cancelled", "RunFinished"]
+    assert event_names(stream)[-3:] == ["NodeStarted OpenApp", "DebugTrace orchestrator.cancelled", "RunFinished"]
     assert gate.stopped == [(await seen(server, run_id))["serverRunId"]]
     assert (await seen(server, run_id))["state"] == "cancelled"
 
@@ -243,12 +243,12 @@ async def test_a_run_that_has_not_begun_is_cancelled_at_once(serve: Serve) -> No
     await start(server, "queued")
     await server.http.post("/agents/runs/queued/cancel")
     stream = await stream_to_end(server, "queued")
-    assert told(stream) == ["RunStarted", "DebugTrace orchestrator.cancelled", "RunFinished"]
+    assert event_names(stream) == ["RunStarted", "DebugTrace orchestrator.cancelled", "RunFinished"]
     assert (await seen(server, "queued"))["state"] == "cancelled"
 
 
 @MEMORY
-async def test_c12_cancelling_a_run_that_has_ended_is_accepted_and_changes_nothing(server: Server) -> None:
+async def test_cancelling_a_run_that_has_ended_is_accepted_and_changes_nothing(server: Server) -> None:
     await start(server, "over")
     before = await stream_to_end(server, "over")
     for _ in range(2):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runyard.buses.bus import Hint
-from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
+from tests.faces.plans.plans_client import REFERENCE, event_names, seen, start, stream_to_end
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.in_process.live_server import Serve, Server
 
@@ -23,7 +23,7 @@ class Held:
         self.sent: list[Hint] = []
         publish, send = server.store.publish, server.process.bus.send
 
-        async def held(marks: Any) -> Sequence[str]:
+        async def publish_later(marks: Any) -> Sequence[str]:
             await self.go.wait()
             return await publish(marks)
 
@@ -31,7 +31,7 @@ class Held:
             self.sent += hints
             send(hints)
 
-        monkeypatch.setattr(server.store, "publish", held)
+        monkeypatch.setattr(server.store, "publish", publish_later)
         monkeypatch.setattr(server.process.bus, "send", noted)
 
     def announced(self, run_id: str) -> list[int]:
@@ -57,7 +57,7 @@ async def test_what_is_persisted_is_shown_when_it_is_published_and_not_before(
 
     held.go.set()
     await stream.to_end()
-    assert told(stream) == REFERENCE
+    assert event_names(stream) == REFERENCE
     row = await seen(server, "held")
     assert (row["state"], row["nextSeq"]) == ("finished", 14)
     assert row["finishedAt"] is not None
@@ -109,5 +109,5 @@ async def test_every_process_publishes_also_one_without_a_worker(serve: Serve) -
     await start(server, "alone")
     stream = await server.stream("/agents/runs/alone/stream")
     await stream.first_frame()
-    assert told(stream) == ["RunStarted"]
+    assert event_names(stream) == ["RunStarted"]
     await stream.close()

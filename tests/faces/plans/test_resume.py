@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told
+from tests.faces.plans.plans_client import REFERENCE, event_names, seen, start, stream_to_end
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.in_process.live_server import Serve, Server
 from tests.support.in_process.raw_stream import Frame
@@ -16,7 +16,7 @@ BAD = ["-1", "+1", "1.5", "abc", "0x1", "1e3", "1_0", "9" * 17, "900719925474099
 async def test_from_any_seq_a_reader_gets_exactly_what_follows(server: Server) -> None:
     await start(server, "any", "device")
     whole = await server.whole_stream("/agents/runs/any/stream")
-    assert told(whole) == REFERENCE, "from the beginning, if nothing is said"
+    assert event_names(whole) == REFERENCE, "from the beginning, if nothing is said"
     for n in range(14):
         rest = await stream_to_end(server, "any", n)
         assert rest.ids == list(range(n + 1, 14))
@@ -54,7 +54,7 @@ async def test_a_place_that_is_not_a_seq_is_refused(server: Server, name: str) -
 
 
 @pytest.mark.req("S4.20")
-async def test_d3_at_or_past_the_end_of_a_finished_run_the_stream_closes_at_once(server: Server) -> None:
+async def test_at_or_past_the_end_of_a_finished_run_the_stream_closes_at_once(server: Server) -> None:
     run_id = await start(server)
     await stream_to_end(server, run_id)
     for place in (13, 14, 1000, 2**53):
@@ -65,7 +65,7 @@ async def test_d3_at_or_past_the_end_of_a_finished_run_the_stream_closes_at_once
 
 @pytest.mark.req("S4.20")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_d3_also_while_somebody_else_still_reads(server: Server) -> None:
+async def test_it_closes_at_once_while_another_client_still_reads(server: Server) -> None:
     run_id = await start(server)
     await stream_to_end(server, run_id)
     slow = server.process.streams.follow(run_id, 0, published=True)
@@ -131,7 +131,7 @@ async def test_a_run_of_a_thread_is_followed_here_while_others_follow_it_there(s
     for stream in streams:
         await stream.to_end()
     plans, threads, native = streams
-    assert told(plans) == [
+    assert event_names(plans) == [
         "RunStarted",
         "DebugTrace model.token",
         "DebugTrace model.token",

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from runyard.settings import Settings
-from tests.faces.plans.plans_client import REFERENCE, seen, start, stream_to_end, told, without_times
+from tests.faces.plans.plans_client import REFERENCE, event_names, seen, start, stream_to_end, without_times
 from tests.faces.samples.agents_for_tests import SECRET, Gate
 from tests.support.in_process.live_server import Serve, Server
 from tests.support.in_process.raw_stream import RawStream
@@ -36,7 +36,7 @@ async def test_a_transcript_is_what_it_always_was(server: Server, gate: Gate, na
 @pytest.mark.req("S4.39", "S4.41", "S4.46")
 async def test_the_reference_plan_is_thirteen_events(server: Server) -> None:
     stream = await stream_to_end(server, await start(server, plan="device"))
-    assert told(stream) == REFERENCE
+    assert event_names(stream) == REFERENCE
     assert stream.ids == list(range(1, 14))
 
 
@@ -111,6 +111,6 @@ async def test_two_runs_at_once_each_have_their_own_thirteen_events(server: Serv
     streams = [await server.stream(f"/agents/runs/{await start(server, name, 'device')}/stream") for name in names]
     for name, stream in zip(names, streams, strict=True):
         await stream.to_end()
-        assert told(stream) == REFERENCE
+        assert event_names(stream) == REFERENCE
         assert {frame.json["runId"] for frame in stream.frames} == {name}
         assert [frame.json["seq"] for frame in stream.frames] == stream.ids == list(range(1, 14))

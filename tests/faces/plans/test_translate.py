@@ -94,13 +94,13 @@ def full_of_markers(value: Any) -> Any:
 
 @pytest.mark.req("S4.11")
 @pytest.mark.parametrize("source", ["api", "worker"])
-def test_c31_the_source_on_the_wire_is_the_outbox_whoever_wrote_the_event(source: Any) -> None:
+def test_the_source_on_the_wire_is_always_the_outbox(source: Any) -> None:
     written = msgspec.structs.replace(EVENTS[0], source=source)
     assert image("my-run", written).source == "outbox"
 
 
 @pytest.mark.req("S4.6")
-def test_d7_a_node_is_told_by_its_name() -> None:
+def test_a_node_is_sent_by_its_name() -> None:
     assert image("my-run", event(StepStarted("EnsureDevice", "EnsureDevice"))).name == "EnsureDevice"
     assert image("my-run", event(Trace("ensureDevice.check"))).fn == "ensureDevice.check"
 
@@ -115,7 +115,7 @@ def test_d7_a_node_is_told_by_its_name() -> None:
         (RunError("x" * 65, ""), "error"),
     ],
 )
-def test_an_error_is_told_by_its_code_if_it_is_one(payload: Payload, fn: str) -> None:
+def test_an_error_with_a_code_is_sent_as_its_code(payload: Payload, fn: str) -> None:
     assert image("my-run", event(payload)).fn == fn
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.faces.plans.plans_client import REFERENCE, start, stream_to_end, told
+from tests.faces.plans.plans_client import REFERENCE, event_names, start, stream_to_end
 from tests.faces.samples.agents_for_tests import NODES, SECRET
 from tests.support.in_process.live_server import Server
 
@@ -42,5 +42,5 @@ async def test_one_that_did_not_end_well_has_no_final(server: Server, agent: str
 async def test_the_reference_plan_that_is_started_as_a_plan_has_its_13_events(server: Server) -> None:
     run_id = await start(server, plan="device")
     stream = await stream_to_end(server, run_id)
-    assert told(stream) == REFERENCE
+    assert event_names(stream) == REFERENCE
     assert len(stream.ids) == 13

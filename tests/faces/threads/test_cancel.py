@@ -80,7 +80,7 @@ async def test_a_waiting_run_is_canceled_at_once(server: Server) -> None:
 
 
 @pytest.mark.req("S0.8", "S0.28")
-async def test_d2_a_run_that_was_canceled_while_queued_never_comes_back_to_life(serve: Serve, gate: Gate) -> None:
+async def test_a_run_that_was_canceled_while_queued_never_starts(serve: Serve, gate: Gate) -> None:
     """The origin set `running` without looking."""
     api = await serve(worker=False)
     run_id = await api.post("gated")
@@ -95,7 +95,7 @@ async def test_d2_a_run_that_was_canceled_while_queued_never_comes_back_to_life(
 
 
 @pytest.mark.req("S0.28")
-async def test_d2_error_and_cancel_end_with_a_state_event_too(server: Server, gate: Gate) -> None:
+async def test_error_and_cancel_end_with_a_state_event_too(server: Server, gate: Gate) -> None:
     run_id = await server.post("gated")
     await gate.until_reached()
     await server.http.post(f"/api/runs/{run_id}/cancel")

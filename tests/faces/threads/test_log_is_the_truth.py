@@ -33,7 +33,7 @@ class SlowStore(MemoryStore):
 
 
 @pytest.mark.req("S0.35")
-async def test_nobody_sees_an_event_before_it_is_stored(gate: Gate) -> None:
+async def test_no_client_sees_an_event_before_it_is_stored(gate: Gate) -> None:
     store = SlowStore()
     settings = Settings(heartbeat_seconds=0.02, **QUICK)
     async with served(settings, agents(gate), store) as server:

@@ -87,7 +87,7 @@ async def test_an_empty_last_event_id_is_none(server: Server) -> None:
 
 @pytest.mark.req("S0.17")
 @pytest.mark.parametrize("path", FACES)
-async def test_d3_a_place_at_or_past_the_end_of_a_finished_run_ends_at_once(server: Server, path: str) -> None:
+async def test_a_cursor_at_or_past_the_end_of_a_finished_run_ends_at_once(server: Server, path: str) -> None:
     run_id = await server.post("happy")
     last = (await server.ended(run_id)).ids[-1]
     for place in (last, last + 1, last + 1000, 2**53):
@@ -108,7 +108,7 @@ async def test_a_place_beyond_the_end_of_a_live_run_waits_and_ends_with_it(serve
     assert (stream.frames, stream.ended_cleanly) == ([], True)
 
 
-async def test_d1_the_state_event_is_stored_and_sent_before_a_stream_ends(server: Server, gate: Gate) -> None:
+async def test_the_state_event_is_stored_and_sent_before_a_stream_ends(server: Server, gate: Gate) -> None:
     """The origin closed streams on a terminal status, before the last event was stored, and made up an id for it."""
     run_id = await server.post("gated")
     stream = await server.stream(f"/api/runs/{run_id}/events")
@@ -124,7 +124,7 @@ async def test_d1_the_state_event_is_stored_and_sent_before_a_stream_ends(server
     assert rest.wire == [("state", {"status": "done"})]
 
 
-async def test_d1_whoever_sees_a_terminal_status_finds_the_state_event(server: Server) -> None:
+async def test_a_client_that_sees_a_terminal_status_finds_the_state_event(server: Server) -> None:
     run_ids = [await server.post("everything") for _ in range(5)]
     left = set(run_ids)
     while left:

@@ -157,7 +157,7 @@ async def test_a_failure_is_told_and_then_the_state_and_kept_on_the_run(server: 
 
 @pytest.mark.req("S0.31")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_what_an_agent_raises_is_told_by_its_class_and_never_by_its_text(server: Server) -> None:
+async def test_an_error_of_an_agent_shows_its_class_and_never_its_text(server: Server) -> None:
     run_id = await server.post("raises")
     stream = await server.ended(run_id)
     assert stream.wire[-2] == ("error", {"error": "The agent failed with ValueError."})
@@ -189,7 +189,7 @@ async def test_a_heartbeat_is_a_comment_that_counts_for_nothing(serve: Serve, ga
 @pytest.mark.req("S0.24")
 @pytest.mark.parametrize("path", ["events", "log"])
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_a_run_that_nobody_works_on_is_kept_alive_by_heartbeats(serve: Serve, path: str) -> None:
+async def test_the_stream_of_a_run_without_a_worker_has_heartbeats(serve: Serve, path: str) -> None:
     server = await serve(worker=False, heartbeat_seconds=0.02)
     stream = await server.stream(f"/api/runs/{await server.post('happy')}/{path}")
     await stream.pings(3)

@@ -22,12 +22,12 @@ def without_its_own(value: Any) -> Any:
             return value
 
 
-def told(stream: RawStream) -> list[tuple[int, str, Any]]:
+def frames_of(stream: RawStream) -> list[tuple[int, str, Any]]:
     return [(frame.id, frame.event, without_its_own(frame.json)) for frame in stream.frames]
 
 
 async def streamed(server: Server, agent: str) -> list[tuple[int, str, Any]]:
-    return told(await server.ended(await server.post(agent)))
+    return frames_of(await server.ended(await server.post(agent)))
 
 
 @pytest.mark.req("S0.43")

@@ -24,7 +24,7 @@ REFERENCE = [
 ]
 
 
-def told(reader: Reader) -> list[str]:
+def event_names(reader: Reader) -> list[str]:
     return [" ".join([event["type"], *(event[key] for key in ("name", "fn") if key in event)]) for event in reader.data]
 
 
@@ -38,7 +38,7 @@ async def test_the_reference_plan_leaves_thirteen_events_all_published_in_order(
     await flow.start("serve")
     run_id = await flow.start_plan("device", "smoke")
     reader = await flow.follow(run_id, face="plans").end()
-    assert told(reader) == REFERENCE
+    assert event_names(reader) == REFERENCE
     log = await flow.log(run_id)
     assert len({(row["run_id"], row["seq"]) for row in log}) == len(log) == 13
     published = await flow.published(run_id)
@@ -84,7 +84,7 @@ async def test_on_two_pods_a_client_moves_to_the_other_one_at_every_seq(flow: Fl
     await readers[0].until("seven events", lambda reader: len(reader.data) >= 7)
     flow.notes.open_gate("OpenApp")
     await asyncio.gather(*[reader.end() for reader in readers])
-    assert [told(reader) for reader in readers[:-1]] == [REFERENCE] * 4
+    assert [event_names(reader) for reader in readers[:-1]] == [REFERENCE] * 4
     assert readers[0].connections >= 13, "it was dropped after every single event"
 
 
@@ -110,7 +110,7 @@ async def test_two_runs_at_once_do_not_get_into_each_others_way(any_flow: Flow) 
     readers = [flow.follow(run_id, face="plans") for run_id in run_ids]
     for name, run_id, reader in zip(names, run_ids, readers, strict=True):
         await reader.end()
-        assert told(reader) == REFERENCE
+        assert event_names(reader) == REFERENCE
         assert {event["runId"] for event in reader.data} == {name}
         assert [row["seq"] for row in await flow.published(run_id)] == list(range(1, 14))
 
@@ -137,7 +137,7 @@ async def test_a_worker_that_dies_inside_a_node_repeats_no_finished_one(any_flow
     flow.notes.open_gate("OpenApp")
     await flow.next()
     await reader.end()
-    assert told(reader) == [
+    assert event_names(reader) == [
         *REFERENCE[:7],
         "DebugTrace run.resumed",
         *REFERENCE[7:],
@@ -157,7 +157,7 @@ async def test_a_worker_that_dies_between_two_commits_repeats_no_finished_node(a
     await flow.next()
     await reader.end()
     assert flow.effects("node")[len(before) :] == keys(run_id, *[node for node in NODES if node not in finished])
-    assert [event for event in told(reader) if event != "DebugTrace run.resumed"][-1] == "RunFinished"
+    assert [event for event in event_names(reader) if event != "DebugTrace run.resumed"][-1] == "RunFinished"
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
@@ -179,7 +179,7 @@ async def test_a_once_node_that_had_begun_waits_for_a_person(any_flow: Flow, dec
         assert (await flow.run(run_id))["status"] == "done"
     else:
         assert flow.effects("node")[3:] == []
-        assert told(reader)[-2:] == ["DebugTrace error:unknown_outcome", "RunFinished"]
+        assert event_names(reader)[-2:] == ["DebugTrace error:unknown_outcome", "RunFinished"]
 
 
 @pytest.mark.req("S4.52", "S4.20")
@@ -191,6 +191,6 @@ async def test_a_process_that_dies_before_it_can_publish_leaves_nothing_unpublis
     await worker.end()
     await flow.next()
     await reader.end()
-    assert told(reader) == REFERENCE
+    assert event_names(reader) == REFERENCE
     assert (await flow.published(run_id))[-1]["published_at"] is not None
     assert (await flow.run(run_id))["state"] == "finished"

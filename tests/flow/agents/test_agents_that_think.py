@@ -153,7 +153,7 @@ async def test_two_questions_of_one_turn_are_decided_in_any_order_with_a_crash_b
 
 
 @pytest.mark.req("S1.23")
-async def test_a_rejection_goes_to_the_model_and_the_run_goes_on(any_flow: Flow) -> None:
+async def test_a_rejection_goes_to_the_model_and_the_run_continues(any_flow: Flow) -> None:
     flow = any_flow
     await flow.first()
     run_id = await flow.post(wants(SEND), {"text": "All right."}, agent="thinker")

@@ -88,7 +88,7 @@ async def row(flow: Flow, interaction: str) -> Any:
 
 
 @pytest.mark.req("S1.57", "S1.20", "S1.53")
-async def test_somebody_approves_from_another_terminal_and_another_pod(any_flow: Flow) -> None:
+async def test_a_person_approves_from_another_terminal_and_another_pod(any_flow: Flow) -> None:
     flow = any_flow
     await flow.first()
     client, interaction = await say(flow, ["call", "send"], ["tokens", 2])

@@ -235,7 +235,7 @@ async def test_cancel_is_a_row_and_stops_a_run_on_celery(flow: Flow, celery: Cel
 
 
 @pytest.mark.req("S0.38")
-async def test_two_celery_workers_and_two_of_ours_write_one_log_each(flow: Flow, celery: CeleryWorkers) -> None:
+async def test_two_celery_workers_and_two_workers_write_one_log_each(flow: Flow, celery: CeleryWorkers) -> None:
     await celery.serve()
     prefork, _ = await asyncio.gather(celery.start("-P", "prefork", "-c", "2"), celery.start(*THREADS))
     for _ in range(2):

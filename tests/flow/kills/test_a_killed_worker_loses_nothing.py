@@ -55,7 +55,7 @@ async def test_a_client_of_the_threads_face_is_told_which_text_to_drop(any_flow:
 
 
 @pytest.mark.parametrize("k", [2, 9, 16])
-async def test_by_a_signal_that_nobody_expects(any_flow: Flow, k: int) -> None:
+async def test_by_an_unexpected_signal(any_flow: Flow, k: int) -> None:
     flow = any_flow
     worker = await flow.first()
     run_id = await flow.post(["tokens", 20, 8])

@@ -42,7 +42,7 @@ async def test_an_agent_that_blocks_the_loop_is_interrupted_and_the_server_goes_
 
 
 @pytest.mark.parametrize("operation", ["hang-in-a-step", "hang-in-a-child"])
-async def test_it_is_found_in_a_step_and_in_a_task_of_its_own(any_flow: Flow, operation: str) -> None:
+async def test_it_is_found_in_a_step_and_in_a_separate_task(any_flow: Flow, operation: str) -> None:
     pod = await any_flow.first(**BLOCKED)
     run_id = await any_flow.post([operation, "loop"])
     await ended_as(any_flow, run_id, "blocked_loop")

@@ -100,12 +100,12 @@ async def test_the_checker_sees_a_turn_that_was_taken_early(flow: Flow) -> None:
     await flow.start("serve", **AT_ONCE)
     runs = await say(flow, await channel(flow, *NAMES), ["tokens", 1])
     await flow.reached(runs[-1], "done")
-    await eventually("all is told", lambda: _told(flow, 7))
+    await eventually("all is told", lambda: _has_feed_entries(flow, 7))
     await flow.database.rows(f"update runs set started_at = 1 where id = '{runs[1]}'")
     await flow.database.rows("delete from feed where kind = 'agent_done'")
     with pytest.raises(InvariantBroken, match=r"(?s)I14 .*the turn of.*I15"):
         await flow.check()
 
 
-async def _told(flow: Flow, count: int) -> bool:
+async def _has_feed_entries(flow: Flow, count: int) -> bool:
     return len(await flow.database.rows("select id from feed where no is not null")) == count

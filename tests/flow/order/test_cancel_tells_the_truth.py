@@ -22,14 +22,14 @@ CALLERS = [1, 10]
 async def canceled_by(flow: Flow, run_id: str, callers: int) -> set[str]:
     """The responses to concurrent cancel requests, spread over all pods."""
 
-    async def told(pod: Pod) -> str:
+    async def status_after_cancel(pod: Pod) -> str:
         """A caller asks again only if the run had not ended after all the time that the route waits for it."""
         began = time.monotonic()
         status = await flow.cancel(run_id, pod)
         is_slow = time.monotonic() - began >= CANCEL_PATIENCE
-        return await told(pod) if status == "running" and is_slow else status
+        return await status_after_cancel(pod) if status == "running" and is_slow else status
 
-    return set(await asyncio.gather(*(told(flow.apis[n % len(flow.apis)]) for n in range(callers))))
+    return set(await asyncio.gather(*(status_after_cancel(flow.apis[n % len(flow.apis)]) for n in range(callers))))
 
 
 async def ends(flow: Flow, run_id: str) -> tuple[str, list[str]]:
@@ -78,7 +78,7 @@ async def test_a_running_run_stops_at_once(flow: Flow, callers: int, where: str)
 
 
 @pytest.mark.parametrize("callers", CALLERS)
-async def test_a_waiting_run_ends_and_nobody_is_waited_for(flow: Flow, callers: int) -> None:
+async def test_a_waiting_run_ends_and_its_late_approval_is_refused(flow: Flow, callers: int) -> None:
     await flow.start("serve")
     await flow.start("api")
     thread = await flow.thread()

@@ -144,7 +144,7 @@ async def test_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
     await flow.reached(await flow.post(["tokens", 3]), "done")
 
 
-async def test_a_run_that_reads_waits_while_the_database_is_away(flow: Flow) -> None:
+async def test_a_run_that_reads_waits_for_an_unavailable_database(flow: Flow) -> None:
     """The agent does not see it: only its own errors end its run."""
     database = flow.database
     assert isinstance(database, PostgresDatabase)

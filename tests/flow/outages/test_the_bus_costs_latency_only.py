@@ -80,7 +80,7 @@ async def test_listeners_that_are_cut_come_back_by_themselves(flow: Flow) -> Non
     await reader.end()
 
 
-async def test_a_bus_that_is_away_from_the_start_keeps_nobody_from_working(flow: Flow) -> None:
+async def test_a_bus_that_is_missing_from_the_start_stops_no_work(flow: Flow) -> None:
     nowhere = "redis://127.0.0.1:1/0"
     api = await flow.start("api", bus_url=nowhere)
     await flow.start("worker", bus_url=nowhere)

@@ -44,7 +44,7 @@ async def _open(pod: Pod, sent: bytes) -> asyncio.StreamWriter | None:
     return writer
 
 
-async def test_large_headers_and_slow_requests_without_a_key_stop_nobody(sqlite_flow: Flow) -> None:
+async def test_large_headers_and_slow_requests_without_a_key_stop_no_client(sqlite_flow: Flow) -> None:
     pod = await sqlite_flow.start(keys="1", header_seconds=5, max_connections_per_address=MANY)
     assert (await sqlite_flow.http.get(f"{pod.url}/health")).status_code == 200
     before = resident(pod)

@@ -20,11 +20,11 @@ async def _output(flow: Flow, run_id: str) -> str:
 async def _wait_of(flow: Flow, run_id: str) -> str:
     """The wait of a run, answered or not."""
 
-    async def asked() -> str | None:
+    async def pending_wait() -> str | None:
         rows = await flow.database.rows("select id, run_id from waits")
         return next((row["id"] for row in rows if row["run_id"] == run_id), None)
 
-    return str(await eventually(f"run {run_id} waits", asked))
+    return str(await eventually(f"run {run_id} waits", pending_wait))
 
 
 async def test_of_many_answers_at_once_the_first_wins(any_flow: Flow) -> None:

@@ -11,9 +11,7 @@ from tests.page.page_tab import Tab, answer, ended
 from tests.support.eventually import eventually
 
 
-async def test_each_step_shows_its_cost_and_what_it_sent_and_the_run_goes_on_elsewhere(
-    tab: Tab, any_site: Site
-) -> None:
+async def test_each_step_shows_its_cost_and_request_and_the_run_continues_in_a_fork(tab: Tab, any_site: Site) -> None:
     page = tab.page
     run = await tab.begin("traveller", "to Rome")
     await ended(run)

@@ -21,7 +21,7 @@ from runyard.domain.runs.append import Part
 from runyard.domain.runs.run import Run, Status
 from runyard.domain.wait import Wait
 from runyard.store import IdempotencyKey, Store
-from tests.store.agreement.store_pairs import Setting, answer_of, seen, told
+from tests.store.agreement.store_pairs import Setting, answer_of, seen, visible_feed
 from tests.store.factories import ANN, BOB, MANY, Writer
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ class Agreement(RuleBasedStateMachine):
             self.both(lambda store, place=place: store.recent_messages(place.id, None, MANY))  # type: ignore[misc]
         self.both(lambda store: store.number_feed(MANY))
         for caller in (ANN, BOB):
-            self.both(lambda store, caller=caller: told(store, caller))  # type: ignore[misc]
+            self.both(lambda store, caller=caller: visible_feed(store, caller))  # type: ignore[misc]
             self.both(lambda store, caller=caller: store.search_messages(caller, ["hel"], None, MANY))  # type: ignore[misc]
             self.both(lambda store, caller=caller: store.search_titles(caller, ["t"], MANY))  # type: ignore[misc]
         threads = [thread.id for thread in self.threads]

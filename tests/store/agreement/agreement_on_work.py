@@ -15,7 +15,7 @@ from runyard.domain.runs.run import Feedback, Status
 from runyard.store import Snapshot, Store
 from tests.store.agreement.agreement import HOUR, Agreement, PartKind, aims, chosen, part_kinds, picks, strangers
 from tests.store.agreement.store_pairs import ignoring_order
-from tests.store.factories import MANY, Writer, an_approval, asked, clock, decision, draft, ending, token
+from tests.store.factories import MANY, Writer, an_approval, approval_request, clock, decision, draft, ending, token
 
 
 class WorkRules(Agreement):
@@ -184,7 +184,7 @@ class WorkRules(Agreement):
                 return writer.part(token("a"), expected_seq=seq[run.id].last_seq + 1 if run.id in seq else 2)
             case "ask" | "ask for a moment":
                 approval = replace(an_approval(run), expires_at=clock.now_ms() - HOUR if kind != "ask" else None)
-                return writer.part(asked(approval), waits=[approval])
+                return writer.part(approval_request(approval), waits=[approval])
             case "take messages":
                 new = [message.id for message in self.setting.run(self.model.new_messages(run.id))]
                 return writer.part(*(draft(MessageTaken(message_id)) for message_id in new), takes=new)

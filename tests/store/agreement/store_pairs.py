@@ -92,7 +92,7 @@ class OnPostgres(Setting):
         return MemoryStore(clock), self._store
 
 
-async def told(store: Store, caller: str) -> list[tuple[Any, ...]]:
+async def visible_feed(store: Store, caller: str) -> list[tuple[Any, ...]]:
     """The entries of the feed that a caller sees; the order of entries of the same moment is left to the store."""
     window = await store.read_feed(caller, 0, MANY)
     return sorted((each.kind, each.actor, each.thread_id, each.message_id, str(each.run_id)) for each in window.entries)

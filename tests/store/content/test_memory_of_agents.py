@@ -90,7 +90,7 @@ async def test_what_is_not_there_is_not_found(channel_store: Store) -> None:
 
 
 @pytest.mark.req("S3.40")
-async def test_passages_are_found_by_their_words_and_are_nobody_elses(channel_store: Store) -> None:
+async def test_passages_are_found_by_their_words_and_only_by_their_agent(channel_store: Store) -> None:
     chili = await channel_store.put_passage(a_passage("kevin", "My famous CHILI recipe, with onions", "food"))
     await channel_store.put_passage(a_passage("kevin", "Poker night on Fridays"))
     await channel_store.put_passage(a_passage("oscar", "Kevin spilled the chili"))

@@ -190,7 +190,7 @@ async def test_an_agent_posts_only_in_its_conversations(channel_store: Store) ->
     await said(channel_store, secret, sender=OSCAR)
 
 
-async def test_agents_of_others_cannot_be_used(channel_store: Store) -> None:
+async def test_agents_of_other_owners_cannot_be_used(channel_store: Store) -> None:
     await channel_store.create_agent(a_profile("toby", owner=BOB))
     with pytest.raises(Invalid):
         await channel(channel_store, Participant("toby"))
@@ -201,7 +201,7 @@ async def test_agents_of_others_cannot_be_used(channel_store: Store) -> None:
     assert "toby" not in [profile.id for profile in await channel_store.list_agents(ANN, None, 99)]
 
 
-async def test_channels_change_and_have_names_of_their_own(channel_store: Store) -> None:
+async def test_channels_change_and_have_unique_names(channel_store: Store) -> None:
     here = await channel(channel_store, KEVIN, name="general")
     other = await channel(channel_store, name="random")
     with pytest.raises(Conflict):

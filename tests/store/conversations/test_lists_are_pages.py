@@ -19,7 +19,7 @@ from tests.store.factories import (
     a_post,
     a_thread,
     an_approval,
-    asked,
+    approval_request,
     ended,
     in_state,
     last_words,
@@ -131,7 +131,7 @@ async def test_a_run_is_found_by_its_owner_only(store: Store) -> None:
 async def test_pending_approvals_are_listed_newest_first_in_pages(store: Store) -> None:
     run = await running(store)
     approvals = [an_approval(run) for _ in range(4)]
-    await written(store, Writer(run).part(*map(asked, approvals), waits=approvals))
+    await written(store, Writer(run).part(*map(approval_request, approvals), waits=approvals))
     await waiting(store, a_post(owner=BOB))
     made = ids(approvals[::-1])
     assert ids(await store.list_waits(ANN, None, MANY)) == made

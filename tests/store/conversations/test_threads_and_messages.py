@@ -117,7 +117,7 @@ async def test_messages_of_one_thread_are_not_seen_in_another(store: Store) -> N
     assert await store.list_messages(two.id) == []
 
 
-async def test_a_thread_outlives_its_runs_unchanged_but_for_its_head(store: Store) -> None:
+async def test_a_thread_outlives_its_runs_and_only_its_head_changes(store: Store) -> None:
     thread = await store.create_thread(a_thread(agent="greeter"))
     run = await ended(store, a_post(thread))
     assert await store.get_thread(ANN, thread.id) == replace(thread, head_run_id=run.id)

@@ -16,7 +16,7 @@ from tests.store.factories import (
     a_post,
     an_approval,
     append,
-    asked,
+    approval_request,
     claims,
     decide,
     draft,
@@ -164,7 +164,7 @@ async def test_a_log_with_several_writers_stays_contiguous(store: Store) -> None
     run = await running(store)
     writer = Writer(run)
     approvals = [an_approval(run) for _ in range(6)]
-    await written(store, writer.part(*map(asked, approvals), waits=approvals))
+    await written(store, writer.part(*map(approval_request, approvals), waits=approvals))
 
     async def work() -> None:
         for _ in range(6):

@@ -16,7 +16,7 @@ from tests.store.factories import (
     a_thread,
     an_approval,
     append,
-    asked,
+    approval_request,
     claimed,
     claims,
     decide,
@@ -114,7 +114,7 @@ async def test_a_release_sent_again_changes_nothing(store: Store) -> None:
 async def test_approvals_sent_again_are_asked_once(store: Store) -> None:
     run = await running(store)
     approval = an_approval(run)
-    part = Writer(run).part(asked(approval), waits=[approval])
+    part = Writer(run).part(approval_request(approval), waits=[approval])
     await written(store, part)
     await decide(store, approval)
     assert await append(store, part) == Repeated(3)

@@ -19,7 +19,7 @@ from tests.store.factories import (
     a_worker,
     an_approval,
     append,
-    asked,
+    approval_request,
     claimed,
     claims,
     decide,
@@ -94,7 +94,7 @@ async def test_a_run_that_lost_its_last_attempt_ends_as_poison(store: Store) -> 
     thread = await store.create_thread(a_thread())
     run = await running(store, a_post(thread))
     approval = an_approval(run)
-    await written(store, Writer(run).part(asked(approval), waits=[approval]))
+    await written(store, Writer(run).part(approval_request(approval), waits=[approval]))
     follower = await post(store, a_post(thread))
     await die(store, run.worker_id)
     assert await store.reap(10, 1, ending) == [Reaped(run.id, "poison")]

@@ -40,7 +40,7 @@ async def test_at_most_one_suspect_is_taken_by_a_claim(store: Store) -> None:
     assert set(taken) == suspects
 
 
-async def test_suspects_do_not_use_up_the_places_of_others(store: Store) -> None:
+async def test_suspects_do_not_use_up_the_places_of_other_runs(store: Store) -> None:
     for name in "abc":
         await a_suspect(store, f"agent:{name}")
     innocent = {await post(store), await post(store)}

@@ -14,7 +14,7 @@ from tests.store.factories import (
     MINUTE,
     Writer,
     an_approval,
-    asked,
+    approval_request,
     claimed,
     clock,
     decide,
@@ -38,7 +38,7 @@ async def asking(store: Store, in_ms: int, count: int = 1) -> tuple[Run, list[Wa
     return run, approvals
 
 
-async def test_it_is_decided_as_expired_and_the_run_goes_on(store: Store) -> None:
+async def test_it_is_decided_as_expired_and_the_run_continues(store: Store) -> None:
     run, [approval] = await asking(store, -MINUTE)
     [expired] = (await store.expire(MANY, late))[0]
     assert (expired.id, expired.state, expired.answered_by) == (approval.id, "expired", None)
@@ -67,7 +67,7 @@ async def test_several_of_one_run_expire_together(store: Store) -> None:
 async def test_one_that_was_asked_and_not_parked_on_only_gets_its_event(store: Store) -> None:
     run = await running(store)
     approval = replace(an_approval(run), expires_at=clock.now_ms() - MINUTE)
-    await written(store, Writer(run).part(asked(approval), waits=[approval]))
+    await written(store, Writer(run).part(approval_request(approval), waits=[approval]))
     assert len((await store.expire(MANY, late))[0]) == 1
     assert (await store.get_run(ANN, run.id)).status is Status.RUNNING
 

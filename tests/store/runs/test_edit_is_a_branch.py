@@ -75,7 +75,7 @@ async def ended_now(store: Store) -> None:
 
 @pytest.mark.req("S1.32")
 @pytest.mark.parametrize("status", BUSY)
-async def test_nothing_is_put_aside_that_has_not_ended(store: Store, status: Status) -> None:
+async def test_runs_that_have_not_ended_are_not_superseded(store: Store, status: Status) -> None:
     thread, runs = await a_conversation(store, 1)
     busy = await in_state(store, status, a_post(thread))
     for run in (runs[0], busy):
@@ -140,7 +140,7 @@ async def test_a_fork_goes_on_from_a_run_of_another_thread(store: Store) -> None
     await store.delete_thread(ANN, thread.id)
 
 
-async def test_a_fork_in_the_middle_of_a_run_goes_on_from_an_excerpt_of_it(store: Store) -> None:
+async def test_a_fork_in_the_middle_of_a_run_continues_from_an_excerpt(store: Store) -> None:
     thread, _ = await a_conversation(store, 1)
     busy = await in_state(store, Status.RUNNING, a_post(thread, "busy"))
     fork = a_thread()

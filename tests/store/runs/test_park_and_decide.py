@@ -19,7 +19,7 @@ from tests.store.factories import (
     a_post,
     an_approval,
     append,
-    asked,
+    approval_request,
     claimed,
     claims,
     decide,
@@ -48,7 +48,7 @@ async def test_a_parked_run_has_no_worker_and_a_clean_record(store: Store) -> No
 async def test_an_approval_is_kept_as_it_was_asked(store: Store) -> None:
     run = await running(store)
     approval = replace(an_approval(run), kind="unknown_outcome", input={"to": ["ann", 1, None, 2.5, {"é": True}]})
-    await written(store, Writer(run).part(asked(approval), waits=[approval]))
+    await written(store, Writer(run).part(approval_request(approval), waits=[approval]))
     assert await store.get_wait(ANN, approval.id) == approval
     assert await store.list_waits(ANN, None, 10) == [approval]
 
@@ -104,7 +104,7 @@ async def test_a_run_that_ended_makes_its_open_approvals_void(store: Store, stat
     run = await running(store)
     writer = Writer(run)
     approval, decided = an_approval(run), an_approval(run)
-    await written(store, writer.part(asked(approval), asked(decided), waits=[approval, decided]))
+    await written(store, writer.part(approval_request(approval), approval_request(decided), waits=[approval, decided]))
     await decide(store, decided)
     await written(store, writer.finish(status))
     assert (await store.get_wait(ANN, approval.id)).state == "void"
@@ -129,7 +129,7 @@ async def test_a_decision_while_the_run_is_at_work_is_noted_and_nothing_else(sto
     run = await running(store)
     writer = Writer(run)
     approval = an_approval(run)
-    await written(store, writer.part(asked(approval), waits=[approval]))
+    await written(store, writer.part(approval_request(approval), waits=[approval]))
     await decide(store, approval)
     still = await store.get_run(ANN, run.id)
     assert (still.status, still.worker_id, still.fence) == (Status.RUNNING, run.worker_id, run.fence)
@@ -140,7 +140,7 @@ async def test_a_decision_that_came_before_the_park_is_not_slept_through(store: 
     run = await running(store)
     writer = Writer(run)
     approval, other = an_approval(run), an_approval(run)
-    await written(store, writer.part(asked(approval), asked(other), waits=[approval, other]))
+    await written(store, writer.part(approval_request(approval), approval_request(other), waits=[approval, other]))
     await decide(store, approval)
     park = writer.part(token("a"), move=Park(waits=[approval.id, other.id]))
     assert isinstance(await append(store, park), NotParked)
@@ -155,7 +155,7 @@ async def test_a_decision_that_races_the_park_is_never_lost(store: Store) -> Non
         run = await running(store)
         writer = Writer(run)
         approval = an_approval(run)
-        await written(store, writer.part(asked(approval), waits=[approval]))
+        await written(store, writer.part(approval_request(approval), waits=[approval]))
         outcomes: list[Outcome] = []
 
         async def park(writer: Writer = writer, approval: Wait = approval, outcomes: list[Outcome] = outcomes) -> None:

@@ -37,9 +37,9 @@ async def test_a_key_comes_back_as_it_was_made(store: Store) -> None:
 
 async def test_an_unknown_id_is_not_found(store: Store) -> None:
     await made(store, a_key())
-    for asked in (store.get_api_key, store.revoke_api_key):
+    for operation in (store.get_api_key, store.revoke_api_key):
         with pytest.raises(NotFound, match="no API key"):
-            await asked("unknown")
+            await operation("unknown")
 
 
 async def test_a_revoked_key_stays_on_record_with_the_time_it_was_first_revoked(store: Store) -> None:

@@ -307,7 +307,7 @@ async def _node(ctx: runyard.NodeContext) -> dict[str, str]:
     return {"did": ctx.node}
 
 
-async def _held(ctx: runyard.NodeContext) -> dict[str, str]:
+async def _node_at_gate(ctx: runyard.NodeContext) -> dict[str, str]:
     """The same, and then it waits at the gate of its name."""
     await _node(ctx)
     await _gate(ctx.node)
@@ -316,8 +316,8 @@ async def _held(ctx: runyard.NodeContext) -> dict[str, str]:
 
 _NODES = [runyard.Node(name, _node) for name in ("EnsureDevice", "Warmup", "OpenApp", "Ping", "Teardown")]
 device = runyard.plan("device", _NODES)
-held = runyard.plan("held", [*_NODES[:2], runyard.Node("OpenApp", _held), *_NODES[3:]])
-careful = runyard.plan("careful", [*_NODES[:2], runyard.Node("OpenApp", _held, effects="once"), *_NODES[3:]])
+held = runyard.plan("held", [*_NODES[:2], runyard.Node("OpenApp", _node_at_gate), *_NODES[3:]])
+careful = runyard.plan("careful", [*_NODES[:2], runyard.Node("OpenApp", _node_at_gate, effects="once"), *_NODES[3:]])
 
 
 async def _slow(ctx: runyard.NodeContext) -> None:

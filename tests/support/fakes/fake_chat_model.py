@@ -50,11 +50,11 @@ class FakeChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         turn = self._turn(messages)
         for piece in turn.get("text", ()):
-            yield await _told(AIMessageChunk(content=piece), run_manager)
+            yield await _announced_chunk(AIMessageChunk(content=piece), run_manager)
         for index, (call, name, given) in enumerate(turn.get("calls", ())):
             chunk = tool_call_chunk(name=name, args=json.dumps(given), id=call, index=index)
-            yield await _told(AIMessageChunk(content="", tool_call_chunks=[chunk]), run_manager)
-        yield await _told(AIMessageChunk(content="", usage_metadata=_usage(turn)), run_manager)
+            yield await _announced_chunk(AIMessageChunk(content="", tool_call_chunks=[chunk]), run_manager)
+        yield await _announced_chunk(AIMessageChunk(content="", usage_metadata=_usage(turn)), run_manager)
 
     def _turn(self, messages: list[BaseMessage]) -> dict[str, Any]:
         self.asked(messages)
@@ -62,7 +62,9 @@ class FakeChatModel(BaseChatModel):
         return self.turns[sum(isinstance(each, AIMessage) for each in messages[last_question:])]
 
 
-async def _told(message: AIMessageChunk, run_manager: AsyncCallbackManagerForLLMRun | None) -> ChatGenerationChunk:
+async def _announced_chunk(
+    message: AIMessageChunk, run_manager: AsyncCallbackManagerForLLMRun | None
+) -> ChatGenerationChunk:
     chunk = ChatGenerationChunk(message=message)
     await asyncio.sleep(0)  # other nodes get their turn
     if run_manager is not None:

@@ -29,11 +29,11 @@ class FlowWaits:
     async def approval(self, run_id: str, kind: str | None = None) -> str:
         """The open approval of a run that waits."""
 
-        async def asked() -> str | None:
+        async def pending_wait() -> str | None:
             rows = await self.database.rows("select id, run_id, kind, state from waits")
             return next((r["id"] for r in rows if str(r["run_id"]) == run_id and r["state"] == "pending"), None)
 
-        approval_id: str = await eventually("an approval is asked for", asked)
+        approval_id: str = await eventually("an approval is asked for", pending_wait)
         await self.reached(run_id, "waiting")
         if kind is not None:
             rows = await self.database.rows("select id, kind from waits")
@@ -48,12 +48,12 @@ class FlowWaits:
     async def open_wait(self, run_id: str, kind: str) -> str:
         """The open wait of this kind of a run that waits."""
 
-        async def asked() -> str | None:
+        async def pending_wait() -> str | None:
             rows = await self.database.rows("select id, run_id, kind, state from waits")
             mine = [row for row in rows if row["run_id"] == run_id and row["state"] == "pending"]
             return next((row["id"] for row in mine if row["kind"] == kind), None)
 
-        return str(await eventually(f"run {run_id} waits for a {kind}", asked))
+        return str(await eventually(f"run {run_id} waits for a {kind}", pending_wait))
 
     async def answer(self, wait_id: str, value: Any, pod: Pod | None = None) -> httpx2.Response:
         return await self.request("POST", f"/api/waits/{wait_id}", pod, json={"value": value})

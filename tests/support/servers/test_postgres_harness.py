@@ -106,7 +106,7 @@ def test_the_server_of_the_wheel_works_too() -> None:
         assert server.execute("SELECT 1", "made_by_the_wheel") == "1"
 
 
-async def test_each_test_has_an_empty_database_of_its_own(pg_database: str, postgres: PostgresServer) -> None:
+async def test_each_test_has_its_own_empty_database(pg_database: str, postgres: PostgresServer) -> None:
     name = pg_database.rpartition("/")[2]
     for dsn in (pg_database, postgres.socket_dsn(name)):
         connection = await asyncpg.connect(dsn)

@@ -30,7 +30,7 @@ POSTGRES = "postgresql://me:hunter2@127.0.0.1:1/x"
         (Settings(bus_url=POSTGRES), PostgresBus),
     ],
 )
-def test_the_bus_is_the_one_named_else_the_database_itself_or_nobody(settings: Settings, kind: type) -> None:
+def test_the_bus_is_the_one_named_else_the_database_itself_or_none(settings: Settings, kind: type) -> None:
     assert isinstance(open_bus(settings), kind)
 
 

@@ -131,7 +131,7 @@ async def test_a_server_that_keeps_leaving_out_an_event_is_given_up() -> None:
         await seqs_of(server)
 
 
-async def test_a_stream_that_ends_early_while_the_run_goes_on_is_made_again() -> None:
+async def test_a_stream_that_ends_before_its_run_is_opened_again() -> None:
     server = FakeServer(lambda request: stream([frame(LOG[0])]), status="running")
     assert await seqs_of(server) == SEQS
 

@@ -37,7 +37,7 @@ def result(id: str, text: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": text}
 
 
-def told(*payloads: Payload) -> str:
+def tool_result_after(*payloads: Payload) -> str:
     """The result that the model gets for its call `c1` in a run with these events."""
     said = messages(fold(log(RunQueued("a"), ModelMessage("s", wants("c1")), *payloads)), "hi")
     assert [message["role"] for message in said] == ["user", "assistant", "tool"]
@@ -85,7 +85,7 @@ def test_results_stand_behind_the_message_that_asked_for_them_in_its_order() -> 
 def test_an_edited_call_says_so() -> None:
     edited = ToolStarted("c1", "pay", {"amount": 3})
 
-    assert told(REQUESTED, edited, ToolFinished("c1", "pay", "ok")) == (
+    assert tool_result_after(REQUESTED, edited, ToolFinished("c1", "pay", "ok")) == (
         'A person changed the input of this call to {"amount":3}.\nok'
     )
 
@@ -99,7 +99,7 @@ def test_an_edited_call_says_so() -> None:
     ],
 )
 def test_a_refusal_is_the_result(decision: Any, reason: str | None, said: str) -> None:
-    assert told(REQUESTED, QUESTION, ApprovalDecided("ap", decision, "ada", reason=reason)) == said
+    assert tool_result_after(REQUESTED, QUESTION, ApprovalDecided("ap", decision, "ada", reason=reason)) == said
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_refusal_is_the_result(decision: Any, reason: str | None, said: str) -
     ],
 )
 def test_a_call_without_a_result_gets_one_that_says_so(payloads: tuple[Payload, ...], said: str) -> None:
-    assert told(*payloads) == said
+    assert tool_result_after(*payloads) == said
 
 
 def test_other_kinds_of_agents_are_their_question_and_their_answer() -> None:

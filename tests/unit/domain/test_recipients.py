@@ -79,7 +79,7 @@ def test_only_active_agents_are_woken() -> None:
 
 
 @pytest.mark.req("S3.40")
-def test_what_an_agent_says_in_a_channel_wakes_nobody() -> None:
+def test_a_message_of_an_agent_in_a_channel_wakes_no_agent() -> None:
     assert recipients(KEVIN, channel(ACCOUNTING), depth=0) == []
     assert recipients(KEVIN, channel(ACCOUNTING, spoken=[OSCAR]), depth=0) == []
 
@@ -87,7 +87,7 @@ def test_what_an_agent_says_in_a_channel_wakes_nobody() -> None:
 @pytest.mark.req("S3.40")
 @pytest.mark.parametrize(("depth", "woken"), [(0, ["oscar"]), (1, ["oscar"]), (2, ["oscar"]), (3, []), (4, [])])
 def test_a_chain_ends_at_depth_three(depth: int, woken: list[str]) -> None:
-    """D6: a run of depth 2 may start one of depth 3; that one starts none."""
+    """A run of depth 2 may start one of depth 3; that one starts none."""
     assert recipients(KEVIN, dm(KEVIN, OSCAR), depth=depth) == woken
     assert not woken or next_depth(depth) <= MAX_CHAIN_DEPTH
 
@@ -112,7 +112,7 @@ audiences = st.builds(
 def test_targets_are_unique_active_agents_and_never_the_sender(
     sender: Participant, audience: Audience, depth: int | None
 ) -> None:
-    """D5: the resolver never returns a person's id."""
+    """The resolver never returns a person's id."""
     found = recipients(sender, audience, depth)
     agents = {party.id for party in [*audience.members, *(audience.spoken or ())] if party.kind == "agent"}
     assert len(found) == len(set(found))

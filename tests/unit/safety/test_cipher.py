@@ -22,7 +22,7 @@ def test_what_was_sealed_opens_as_it_was(data: bytes, text: str) -> None:
 
 @pytest.mark.req("S1.48")
 @given(TEXTS)
-def test_what_is_not_sealed_does_not_open_but_for_the_program_that_seals_it(text: str) -> None:
+def test_plain_text_opens_only_with_a_key_ring_that_accepts_it(text: str) -> None:
     text = clean(text)
     lenient = RING.accepting_plain()
     assert lenient.open_text(text, "row", "column") == text

@@ -100,7 +100,7 @@ def test_two_in_one_process_do_not_add_up() -> None:
     assert value(other, "runyard_events_persisted_total") == 0
 
 
-def test_what_is_watched_is_looked_up_when_somebody_asks() -> None:
+def test_watched_values_are_read_when_metrics_are_requested() -> None:
     metrics, clients = Metrics(), [1]
     metrics.watch(SSE_CLIENTS, lambda: clients[0])
     clients[0] = 3

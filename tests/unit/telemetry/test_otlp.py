@@ -50,7 +50,7 @@ def test_a_run_arrives_as_one_trace_with_steps_and_tools(sink: OtlpSink, monkeyp
 
 
 @pytest.mark.req("S3.35")
-def test_what_has_ended_is_sent_while_its_run_goes_on(sink: OtlpSink) -> None:
+def test_ended_spans_are_sent_while_their_run_continues(sink: OtlpSink) -> None:
     tracer = Tracer(open_exporter(Settings(otlp_endpoint=sink.url)))
     run = tracer.root("agent.run", new_id())
     tracer.end(tracer.child(run, "agent.step"))
@@ -61,7 +61,7 @@ def test_what_has_ended_is_sent_while_its_run_goes_on(sink: OtlpSink) -> None:
     tracer.exporter.close()
 
 
-def test_a_collector_that_is_away_keeps_nobody(sink: OtlpSink) -> None:
+def test_an_unreachable_collector_delays_no_run(sink: OtlpSink) -> None:
     exporter = open_exporter(Settings(otlp_endpoint="http://127.0.0.1:9"))
     tracer = Tracer(exporter)
     for _ in range(3000):
@@ -93,7 +93,7 @@ def test_several_exporters_are_all_told() -> None:
     assert one.counts[("agent.errors", "timeout")] == len(one.logs) == 1
 
 
-def test_a_run_goes_on_with_the_trace_of_who_asked() -> None:
+def test_a_run_continues_the_trace_of_its_caller() -> None:
     root = Span("agent.run", new_id(), None, 1.0, {})
     own = root.trace_id
     root.join("00-words-01")

@@ -93,7 +93,7 @@ def test_what_the_table_of_needs_names_is_there() -> None:
 
 
 @pytest.mark.req("S3.24")
-async def test_what_is_somebody_elses_looks_like_nothing(locked: Server) -> None:
+async def test_objects_of_another_owner_look_like_missing_ones(locked: Server) -> None:
     """On both databases, over all routes that take an id: the same status, headers and bytes as for an unknown one."""
     ann, bob = await locked.key("ann"), await locked.key("bob")
     anns = await create_objects(locked, ann)
@@ -106,7 +106,7 @@ async def test_what_is_somebody_elses_looks_like_nothing(locked: Server) -> None
         seen = [await ask(anns.of(operation), bob), *[await ask(ids, bob) for ids in unknown()]]
         for answer in seen:
             assert answer.status_code == 404, (operation, answer.text)
-            assert (_told(answer), answer.content) == (_told(seen[0]), seen[0].content), operation
+            assert (_stable_headers(answer), answer.content) == (_stable_headers(seen[0]), seen[0].content), operation
         tried += 1
     assert tried > 15
     for name in ("my-plan", "my-chat"):
@@ -134,25 +134,25 @@ def _asking(
     return ask
 
 
-def _told(answer: httpx2.Response) -> dict[str, str]:
+def _stable_headers(answer: httpx2.Response) -> dict[str, str]:
     """Return the headers without those that differ between responses."""
     return {name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id")}
 
 
-asked: ContextVar[list[str] | None] = ContextVar("asked", default=None)
+store_calls: ContextVar[list[str] | None] = ContextVar("store_calls", default=None)
 
 
 class NotingStore(MemoryStore):
     """Records which store operations a request uses."""
 
     def __getattribute__(self, name: str) -> Any:
-        found, noted = super().__getattribute__(name), asked.get()
+        found, noted = super().__getattribute__(name), store_calls.get()
         if noted is not None and callable(found) and not name.startswith("_"):
             noted.append(name)
         return found
 
 
-async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(gate: Gate) -> None:
+async def test_objects_of_another_owner_cost_the_same_store_calls_as_missing_ones(gate: Gate) -> None:
     """So that the time it takes tells nothing either."""
     store = NotingStore(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, keys=True) as server:
@@ -166,17 +166,17 @@ async def test_what_is_somebody_elses_is_asked_of_the_store_as_what_is_unknown(g
                 seen = []
                 for ids in (anns.of(operation), next(unknown())):
                     noted: list[str] = []
-                    asked.set(noted)
+                    store_calls.set(noted)
                     body, path = anns.body(operation), operation.at(ids)
                     answer = await http.request(operation.method, path, json=body, headers=bearer(bob))
                     assert answer.status_code == 404
                     seen.append([name for name in noted if name != "get_api_key"])
-                asked.set(None)
+                store_calls.set(None)
                 # an invented approval id is looked up in the same way
                 assert seen[0] == seen[1], operation
 
 
-async def test_what_is_at_work_here_is_nobody_elses_either(locked: Server, gate: Gate) -> None:
+async def test_runs_at_work_in_this_process_are_hidden_from_other_owners(locked: Server, gate: Gate) -> None:
     ann, bob = await locked.key("ann"), await locked.key("bob")
     locked.http.headers.update(bearer(ann))
     run_id = await locked.post("gated")

@@ -50,7 +50,7 @@ def test_names_of_this_machine(name: str) -> None:
         "\xff",
     ],
 )
-def test_names_of_others(name: str) -> None:
+def test_names_of_other_hosts(name: str) -> None:
     assert not is_loopback(name)
 
 

@@ -77,7 +77,7 @@ async def test_a_key_that_makes_no_sense_is_422(locked: Server, body: dict[str, 
     problem(await locked.http.post("/api/keys", json=body, headers=root), 422, "invalid")
 
 
-async def test_while_the_database_is_away_a_key_that_nobody_remembers_is_503(gate: Gate) -> None:
+async def test_without_the_database_an_unknown_key_is_503(gate: Gate) -> None:
     store = StoreThatGoesAway(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, worker=False, keys=True) as server:
         known, new = await server.key("root"), await server.key("root")

@@ -144,7 +144,7 @@ async def test_sending_a_little_now_and_then_buys_no_time(serve: Serve, piece: b
         assert (b"too_slow" in gone.result()) == (piece == b"x")
 
 
-async def test_a_slow_body_that_nobody_reads_is_cut_off_too(serve: Serve) -> None:
+async def test_a_slow_body_that_no_route_reads_is_cut_off_too(serve: Serve) -> None:
     server = await serve(keys=True, body_seconds=0.3)
     async with connected(server) as raw:
         raw.send(POST + b"{")

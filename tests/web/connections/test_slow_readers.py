@@ -36,7 +36,7 @@ def buffered(server: Server) -> int:
 
 @MEMORY
 @pytest.mark.parametrize("path", FACES)
-async def test_a_stuck_reader_costs_one_batch_and_nobody_else_notices(serve: Serve, path: str) -> None:
+async def test_a_stuck_reader_costs_one_batch_and_no_other_reader_notices(serve: Serve, path: str) -> None:
     server = await serve(flood())
     run_id = await server.post("flood")
     stuck = [await server.stream(f"/api/runs/{run_id}/{path}", receive_buffer=4096) for _ in range(5)]

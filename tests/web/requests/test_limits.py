@@ -11,7 +11,7 @@ from runyard.engine.limits import Backlogs
 from runyard.errors import QueueFull, TooManyRequests
 from runyard.store import Store
 from runyard.web.limits.rates import BURST_SECONDS, MOST_KEYS, Rates
-from tests.faces.contract.contract_client import asked
+from tests.faces.contract.contract_client import task_request
 from tests.faces.samples.agents_for_tests import Gate
 from tests.support.in_process.live_server import Serve, Server
 from tests.web.responses.test_problems import MEMORY, problem
@@ -122,7 +122,7 @@ async def test_an_owner_has_about_so_many_runs_waiting(serve: Serve, memory_stor
     refused(await server.http.post("/agents/runs", json={"runId": "r1"}), "queue_full")
     refused(await server.http.post("/chats/c/interactions", json={"user_message": "hi"}), "queue_full")
     for how in ("sync", "stream"):
-        answer = await server.http.post(f"/agents/run/{how}", json=asked("happy"))
+        answer = await server.http.post(f"/agents/run/{how}", json=task_request("happy"))
         assert (answer.status_code, answer.json()["error"]["code"]) == (429, "QUEUE_FULL")
         assert int(answer.headers["retry-after"]) >= 1
 

@@ -109,7 +109,7 @@ async def test_the_contract_takes_fields_that_it_does_not_know(server: Server) -
 async def test_an_edit_in_the_words_of_the_other_face_is_refused_and_decides_nothing(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate))
     chat = Chat(server)
-    stream, approval = await chat.asked()
+    stream, approval = await chat.start_waiting()
     interaction = interaction_of(stream)
     edited = {"code": "print(2)"}
     wrong = await chat.approve(interaction, approval, True, input=edited)
@@ -131,7 +131,7 @@ async def test_an_approval_has_one_id_on_every_face(serve: Serve, gate: Gate) ->
     """In the stream of the chats face, in the log, in the list and in both routes that decide."""
     server = await serve(chat_agents(gate))
     chat = Chat(server)
-    stream, shown = await chat.asked()
+    stream, shown = await chat.start_waiting()
     assert await server.waiting(interaction_of(stream).removeprefix("int_")) == shown
     listed = (await server.http.get("/api/approvals")).json()["approvals"]
     assert [row["approval_id"] for row in listed] == [shown]

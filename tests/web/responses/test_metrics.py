@@ -60,7 +60,7 @@ async def test_metrics_count_runs_events_and_the_lag_of_publication(server: Serv
     assert found["runyard_outbox_lag_ms_count"] > 0
 
 
-async def test_metrics_are_there_while_the_database_is_away_and_while_the_process_drains(gate: Gate) -> None:
+async def test_metrics_answer_without_the_database_and_while_the_process_drains(gate: Gate) -> None:
     store = StoreThatGoesAway(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, worker=False) as server:
         store.away = True

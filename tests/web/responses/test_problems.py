@@ -146,7 +146,7 @@ for _name, _method in inspect.getmembers(MemoryStore, inspect.iscoroutinefunctio
         setattr(StoreThatGoesAway, _name, _guarded(_method))
 
 
-async def test_while_the_database_is_away_every_request_is_503_and_worth_another_try(gate: Gate) -> None:
+async def test_without_the_database_every_request_is_503_and_may_be_sent_again(gate: Gate) -> None:
     store = StoreThatGoesAway(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, worker=False) as server:
         thread_id, run_id = await server.thread(), await server.post("happy")
@@ -187,7 +187,7 @@ async def test_a_process_that_drains_is_healthy_and_not_ready(server: Server) ->
     assert (await server.http.get("/health")).status_code == 200
 
 
-async def test_what_nobody_expected_is_500_without_a_word_about_it(gate: Gate) -> None:
+async def test_an_unexpected_error_is_500_without_details(gate: Gate) -> None:
     class BrokenStore(MemoryStore):
         async def list_runs(self, *given: object, **more: object) -> Any:
             raise ValueError(MARKER)

@@ -28,7 +28,7 @@ def test_sync_says_whether_a_text_may_be_used(client: TestClient) -> None:
     assert not_fine["outputs"] == {"allowed": False, "reasons": ["PATIENT_NAME", "RECORD_NUMBER"]}
 
 
-def test_a_text_that_is_none_is_a_validation_error(client: TestClient) -> None:
+def test_an_input_that_is_not_a_text_is_a_validation_error(client: TestClient) -> None:
     found = client.post("/agents/run/sync", json=request(["x"])).json()
     assert (found["status"], found["error"]["code"]) == ("error", "VALIDATION_ERROR")
 

@@ -51,7 +51,7 @@ async def test_an_edit_that_does_not_fit_a_tool_of_a_server_is_422_and_decides_n
 
 
 @pytest.mark.parametrize("backend", ["postgres"])
-async def test_while_the_tool_server_is_away_an_edit_is_503_and_decides_nothing(serve: Serve, tmp_path: Path) -> None:
+async def test_without_the_tool_server_an_edit_is_503_and_decides_nothing(serve: Serve, tmp_path: Path) -> None:
     server = await serve(calculating(tmp_path))
     approval = await server.waiting(await server.post("calculator"))
     without = await serve(calculating(tmp_path, ["false"]), worker=False)

@@ -83,7 +83,7 @@ def writers(gate: Gate) -> App:
         return ctx.written()
 
     @agent
-    async def held(ctx: Context) -> str:
+    async def gated_writer(ctx: Context) -> str:
         """Writes many tokens, waits at the gate, writes one more."""
         for n in range(TOKENS):
             await ctx.token(f"{n} ")
@@ -91,7 +91,7 @@ def writers(gate: Gate) -> App:
         await ctx.token("end")
         return ctx.written()
 
-    return App({"writer": writer, "held": held}, {}, "writer")
+    return App({"writer": writer, "gated_writer": gated_writer}, {}, "writer")
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ async def test_the_chat_object_is_read_from_a_snapshot(server: Server, face: str
 
 
 async def test_a_run_that_is_taken_over_is_not_read_from_its_start(server: Server, gate: Gate) -> None:
-    run_id = await server.post("held")
+    run_id = await server.post("gated_writer")
     await _is_known(server, gate, run_id)
     await server.process.drain(0)
     run, reads = await server.process.engine.views.run(OWNER, run_id), Reads(server)
@@ -207,7 +207,7 @@ async def _is_known(server: Server, gate: Gate, run_id: str) -> None:
 
 
 async def test_a_live_long_run_is_not_read_from_its_start(server: Server, gate: Gate) -> None:
-    run_id = await server.post("held")
+    run_id = await server.post("gated_writer")
     await _is_known(server, gate, run_id)
     reads = Reads(server)
     await server.http.get(f"/api/runs/{run_id}/state")

@@ -37,7 +37,7 @@ async def test_the_log_has_inputs_in_the_order_of_the_tool(serve: Serve, agent: 
     assert [list(given.items()) for given in inputs] == [[("to", "Ada"), ("amount", 7), ("note", "thanks")]] * 3
 
 
-def told(stream: RawStream) -> list[bytes]:
+def frames_without_comments(stream: RawStream) -> list[bytes]:
     """All frames of a stream without its comments. They have no id."""
     return [block for block in stream.blocks if block.startswith(b"event:")]
 
@@ -46,11 +46,11 @@ async def test_a_wait_names_its_agent_and_question_and_its_input_is_in_the_order
     server = await serve(App({"payer": payer}, {}, "payer"), keys=True, heartbeat_seconds=0.1)
     ann, bob = [{"X-API-Key": await server.key(name, "read", "write", "approve")} for name in ("ann", "bob")]
     changes, others = await server.stream("/api/waits/changes", ann), await server.stream("/api/waits/changes", bob)
-    await changes.until(lambda: len(told(changes)) == 1)
-    await others.until(lambda: len(told(others)) == 1)
+    await changes.until(lambda: len(frames_without_comments(changes)) == 1)
+    await others.until(lambda: len(frames_without_comments(others)) == 1)
     thread = (await server.http.post("/api/threads", json={"agent": "payer"}, headers=ann)).json()["thread_id"]
     await server.http.post(f"/api/threads/{thread}/messages", json={"content": "Ada"}, headers=ann)
-    await changes.until(lambda: len(told(changes)) == 2)
+    await changes.until(lambda: len(frames_without_comments(changes)) == 2)
     [row] = (await server.http.get("/api/waits", headers=ann)).json()["waits"]
     assert (row["agent"], row["question"]) == ("payer", "Ada")
     [approval] = (await server.http.get("/api/approvals", headers=ann)).json()["approvals"]
@@ -58,9 +58,9 @@ async def test_a_wait_names_its_agent_and_question_and_its_input_is_in_the_order
         assert list(shown["input"].items()) == [("to", "Ada"), ("amount", 7), ("note", "thanks")]
     decided = await server.http.post(f"/api/approvals/{row['wait_id']}", json={"decision": "approve"}, headers=ann)
     assert decided.status_code == 200
-    await changes.until(lambda: len(told(changes)) == 3)
-    assert told(changes) == [b'event: waits\ndata: {"open":%d}' % count for count in (0, 1, 0)]
+    await changes.until(lambda: len(frames_without_comments(changes)) == 3)
+    assert frames_without_comments(changes) == [b'event: waits\ndata: {"open":%d}' % count for count in (0, 1, 0)]
     await others.pings(2)
-    assert told(others) == told(changes)[:1], "another owner is told nothing"
+    assert frames_without_comments(others) == frames_without_comments(changes)[:1], "another owner is told nothing"
     await changes.close()
     await others.close()

@@ -13,9 +13,9 @@ import { Loading } from "../../frame/states";
 
 const EVERY = 10_000;
 
-export type OfficeRoute = Extract<Route, { view: "channels" | "dms" | "agents" }>;
+export type ChannelsRoute = Extract<Route, { view: "channels" | "dms" | "agents" }>;
 
-export function Channels({ route }: { route: OfficeRoute }) {
+export function Channels({ route }: { route: ChannelsRoute }) {
   const { value: found, failure, again } = useReading(readAll, [], EVERY);
   const id = route.id;
   const place: Place | undefined = route.view !== "agents" && id ? { kind: route.view, id } : undefined;

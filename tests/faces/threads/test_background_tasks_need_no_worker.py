@@ -41,9 +41,9 @@ async def test_a_run_of_a_dead_worker_goes_back_into_the_queue_without_any_worke
 
 async def test_every_duty_is_done_without_a_worker(serve: Serve) -> None:
     with_worker = await serve(retention_days=1)
-    duties = {loop.get_name() for loop in with_worker.process._loops}
+    tasks = {loop.get_name() for loop in with_worker.process._loops}
     await with_worker.process.drain(0)
     await with_worker.process.stop()
     without = await serve(worker=False, retention_days=1)
-    assert {loop.get_name() for loop in without.process._loops} == duties
-    assert {"reaper", "reply order", "retention"} <= duties
+    assert {loop.get_name() for loop in without.process._loops} == tasks
+    assert {"reaper", "reply order", "retention"} <= tasks
