@@ -23,6 +23,7 @@ from tests.support.fakes.push_receiver import PushReceiver
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
 
+LIMITED = "The model's provider limits the rate of requests. Retry the run later."
 GATED_APP = Path(gated_app.__file__)
 PYTHON, NODE = "a2a_client.py", "a2a_client.mjs"
 HELLO = "Hello, dear guest."
@@ -71,7 +72,11 @@ def _check_python(found: dict[str, Any]) -> None:
         "again": "TaskNotCancelableError",
     }
     assert found["error"] == {
-        "failed": ["FAILED", ["The model's provider limits the rate of requests."], "rate_limited"],
+        "failed": [
+            "FAILED",
+            [LIMITED],
+            "rate_limited",
+        ],
         "card": 404,
         "unknown": "TaskNotFoundError",
         "ended": "UnsupportedOperationError",
@@ -99,7 +104,7 @@ async def test_the_node_client_has_the_same_tasks_in_both_bindings(url: str) -> 
     assert one["file"] == {"seen": "look: image/png 89504e47"}
     assert one["cancel"] == {"state": "CANCELED", "canceled": "CANCELED"}
     assert one["error"] == {
-        "failed": ["FAILED", ["The model's provider limits the rate of requests."]],
+        "failed": ["FAILED", [LIMITED]],
         "unknown": "TaskNotFoundError",
         "ended": "UnsupportedOperationError",
         "canceled": "TaskNotCancelableError",

@@ -73,7 +73,7 @@ async def test_a_stream_has_the_end_of_its_run(url: str, sqlite_flow: Flow, give
     ends: dict[str, Any] = {
         "hello": ("Hello, dear guest.", None),
         "refund": ("So: A-1 is refunded.", None),
-        "fail": (None, {"error": "The model's provider limits the rate of requests."}),
+        "fail": (None, {"error": "The model's provider limits the rate of requests. Retry the run later."}),
         "endless": (None, {"reason": "requested"}),
     }
     assert (found.get("final"), found.get("end")) == ends[given]

@@ -31,7 +31,6 @@ from runyard.app.wiring import (
 )
 from runyard.base.clock import Clock, SteadyClock, SystemClock
 from runyard.buses.bus import Bus, Hint
-from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.engine.background import run_forever
 from runyard.engine.control.deleted_files import DeletedFiles
 from runyard.engine.control.retention import Retention
@@ -82,7 +81,7 @@ class Process:
         self.bus = bus or open_bus(settings)
         self.metrics = _metrics_of(app)
         self.tracer = Tracer(open_exporter(settings))
-        hints, redactor = Hints(self.bus), settings.redactor or NO_REDACTION
+        hints, redactor = Hints(self.bus), settings.redactor
         resources = Resources(
             settings, app, clock, machine_clock, redactor, self.store, self.bus, self.metrics, self.tracer, hints
         )

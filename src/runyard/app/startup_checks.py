@@ -35,7 +35,7 @@ def _check_claude(settings: Settings, app: App, has_worker: bool) -> None:
 
     if has_worker:
         check_installed()
-    if any(each.sessions for each in declared) and (settings.encryption_keys or settings.redactor is not None):
+    if any(each.sessions for each in declared) and (settings.encryption_keys or settings.redactor.is_on):
         raise StartupError(
             "Claude Agent SDK stores sessions in files that are neither sealed nor redacted. Declare the agent with"
             " sessions=False, or unset RUNYARD_ENCRYPTION_KEYS and RUNYARD_REDACT."

@@ -27,7 +27,7 @@ class FeedbackBook:
         run = await self._views.run(owner, run_id)
         said = self._redactor.text(clean(comment or "")).strip()
         if len(said) > MOST_COMMENT_CHARS:
-            raise Invalid(f"A comment has at most {MOST_COMMENT_CHARS} characters.")
+            raise Invalid(f"The comment is too long. Send at most {MOST_COMMENT_CHARS} characters.")
         return await self._store.put_feedback(Feedback(run_id=run.id, value=value, comment=said or None))
 
     async def take_back(self, owner: str, run_id: str) -> None:

@@ -41,7 +41,7 @@ class AgentLimits(NamedTuple):
         """Raise Invalid if agents of the API may not use this model. An address in the name is refused, because a
         worker would connect to it."""
         if has_address(model):
-            raise Invalid("A model's name may not contain an address.")
+            raise Invalid("The model's name contains an address. Pass the name alone, such as openai/gpt-5-mini.")
         if self.models is not None and model not in self.models:
             allowed = ", ".join(sorted(self.models)) or "none"
             raise Invalid(f"This model is not allowed here. Allowed: {allowed}. RUNYARD_AGENT_MODELS sets the list.")

@@ -10,7 +10,7 @@ class AgentError(RunyardError):
 
 
 class InvalidTask(AgentError):
-    """The inputs of the task do not fit."""
+    """The inputs of the task do not fit. Send the inputs that the agent reads."""
 
     code = "validation_error"
 
@@ -21,7 +21,7 @@ class InvalidTask(AgentError):
 
 
 class EventTooLarge(AgentError):
-    """The agent wrote an event that is too large."""
+    """The agent wrote an event that is too large. Write smaller events, or raise RUNYARD_MAX_EVENT_BYTES."""
 
     code = "event_too_large"
 
@@ -31,7 +31,7 @@ class EventTooLarge(AgentError):
 
 
 class AnswerTooLarge(AgentError):
-    """The answer is too large."""
+    """The answer is too large. Return a shorter answer, or raise RUNYARD_MAX_ANSWER_BYTES."""
 
     code = "answer_too_large"
 
@@ -94,19 +94,19 @@ class NodeFailed(AgentError):
 
 
 class NodeTimedOut(NodeFailed):
-    """A node of the plan exceeded its time limit."""
+    """A node of the plan exceeded its time limit. Make it quicker, or raise its `timeout`."""
 
     code = "node_timeout"
 
 
 class AnswerTimedOut(AgentError):
-    """No answer came in time."""
+    """No answer came in time. Pass a longer `timeout`, or a `default`."""
 
     code = "answer_timed_out"
 
 
 class ChildFailed(AgentError):
-    """A child run failed."""
+    """A child run failed. Read the log of that run."""
 
     code = "child_failed"
 
@@ -117,12 +117,13 @@ class ChildFailed(AgentError):
 
 
 class TooManyChildren(AgentError):
-    """The run may start no more child runs."""
+    """The run may start no more child runs. Start fewer, or raise RUNYARD_MAX_CHILDREN or RUNYARD_MAX_CHILD_DEPTH."""
 
     code = "too_many_children"
 
 
 class UnknownOutcome(AgentError):
-    """The worker died during a call. It is unknown whether the call took effect, so it was not repeated."""
+    """The worker died during a call. It is unknown whether the call took effect, so it was not repeated. Check whether
+    it did, and then retry the run."""
 
     code = "unknown_outcome"

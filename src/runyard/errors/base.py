@@ -4,12 +4,12 @@ from typing import ClassVar
 
 
 class RunyardError(Exception):
-    """Something went wrong."""
+    """Runyard failed. Read the log line of this error, and report it."""
 
     code: ClassVar[str] = "error"
 
     def __init__(self, message: str | None = None) -> None:
-        self.message = message or (type(self).__doc__ or "").strip()
+        self.message = message or " ".join((type(self).__doc__ or "").split())
         super().__init__(self.message)
 
 

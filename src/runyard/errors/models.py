@@ -8,31 +8,31 @@ Stopped = Literal["error", "max_steps", "max_tokens_exceeded", "invalid_tool_cal
 
 
 class ModelError(AgentError):
-    """The model returned no answer."""
+    """The model returned no answer. Retry the run."""
 
     code = "model_error"
 
 
 class ModelUnavailable(ModelError):
-    """The model could not be reached, or its answer was cut off."""
+    """The model could not be reached, or its answer was cut off. Retry the run."""
 
     code = "model_unavailable"
 
 
 class ModelTimedOut(ModelUnavailable):
-    """The model did not respond in time."""
+    """The model did not respond in time. Retry the run."""
 
     code = "model_timeout"
 
 
 class RateLimited(ModelUnavailable):
-    """The model's provider limits the rate of requests."""
+    """The model's provider limits the rate of requests. Retry the run later."""
 
     code = "rate_limited"
 
 
 class ModelRefused(ModelError):
-    """The model's provider rejected the request."""
+    """The model's provider rejected the request. Check its API key, the model's name and its options."""
 
     code = "model_refused"
 
@@ -44,14 +44,15 @@ class FilesNotSupported(ModelRefused):
 
 
 class ContextTooLong(ModelError):
-    """The conversation is longer than the context window of the model."""
+    """The conversation is longer than the context window of the model. Start a new thread, or choose a model with a
+    larger window."""
 
     code = "context_too_long"
     stop_reason: ClassVar[Stopped] = "max_tokens_exceeded"
 
 
 class InvalidAnswer(ModelError):
-    """The answer of the model does not fit the schema of its agent."""
+    """The answer of the model does not fit the schema of its agent. Retry the run, or simplify the schema."""
 
     code = "invalid_answer"
 

@@ -18,7 +18,7 @@ class ScopeMissing(RunyardError):
 
 
 class NotFound(RunyardError):
-    """There is nothing with that id."""
+    """There is nothing with that id. Check the id, and that the API key is its owner's."""
 
     code = "not_found"
 
@@ -35,31 +35,31 @@ class Gone(RunyardError):
 
 
 class Invalid(RunyardError):
-    """The request is not valid."""
+    """The request is not valid. Correct the fields that the response names."""
 
     code = "invalid"
 
 
 class BadRequest(Invalid):
-    """The request cannot be read."""
+    """The request cannot be read. Send it in the format that the API reference shows."""
 
     code = "bad_request"
 
 
 class InvalidInput(Invalid):
-    """The input does not match the parameters of the tool."""
+    """The input does not match the parameters of the tool. Send what its schema describes."""
 
     code = "invalid_input"
 
 
 class WrongType(Invalid):
-    """Files of this type are not accepted."""
+    """Files of this type are not accepted. Send another type, or add it to RUNYARD_FILE_TYPES."""
 
     code = "wrong_type"
 
 
 class TooLarge(Invalid):
-    """The request is too large."""
+    """The request is too large. Send less, or raise RUNYARD_MAX_BODY_BYTES."""
 
     code = "too_large"
 
@@ -89,13 +89,13 @@ class AlreadyDecided(Conflict):
 
 
 class RunEnded(AlreadyDecided):
-    """The run has ended, so its approvals can no longer be decided."""
+    """The run has ended, so its approvals can no longer be decided. Retry the run to be asked again."""
 
     code = "run_ended"
 
 
 class Sealed(Conflict):
-    """Encrypted content cannot be searched."""
+    """Encrypted content cannot be searched. Read the messages instead."""
 
     code = "sealed"
 

@@ -22,7 +22,8 @@ class DiskFull(Unavailable):
 
 
 class Unreadable(RunyardError):
-    """A stored value cannot be decrypted: it was changed, moved, or encrypted with another key."""
+    """A stored value cannot be decrypted: it was changed, moved, or encrypted with another key. Check
+    RUNYARD_ENCRYPTION_KEYS."""
 
     code = "unreadable"
 

@@ -38,7 +38,7 @@ class ToolError(ToolFailed):
 
 
 class CalledTooOften(ToolError):
-    """The tool was called too often in this run."""
+    """The tool was called too often. Try again later."""
 
     code = "called_too_often"
 
@@ -50,19 +50,19 @@ class NoSandbox(ToolError):
 
 
 class ServerGone(ToolError):
-    """The tool server does not answer."""
+    """The tool server does not answer. Check that it runs."""
 
     code = "server_gone"
 
 
 class RemoteFailed(ToolError):
-    """The remote agent returned no result."""
+    """The remote agent returned no result. Read its log."""
 
     code = "remote_failed"
 
 
 class RemoteUnavailable(RemoteFailed):
-    """The remote agent cannot be reached."""
+    """The remote agent cannot be reached. Check its address, and that it runs."""
 
     code = "remote_unavailable"
 
@@ -74,12 +74,12 @@ class RemoteNotAllowed(RemoteFailed):
 
 
 class RemoteTimedOut(RemoteFailed):
-    """The remote agent took too long."""
+    """The remote agent took too long. Pass longer `timeouts`."""
 
     code = "remote_timeout"
 
 
 class RemoteBroken(RemoteFailed):
-    """The response of the remote agent was cut off, or does not follow the agent contract."""
+    """The response of the remote agent was cut off, or breaks the agent contract. Test it (docs/contract.md)."""
 
     code = "remote_broken"

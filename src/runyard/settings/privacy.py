@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
+from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.settings.model import SettingsGroup, setting
 
 if TYPE_CHECKING:
@@ -63,6 +64,6 @@ class PrivacySettings(SettingsGroup):
         return parse(self.encryption_keys)
 
     @property
-    def redactor(self) -> "Redactor | None":
-        """The redactor that removes sensitive text before it is stored."""
-        return _redactor(self.redact, self.redact_patterns) if self.redact or self.redact_patterns else None
+    def redactor(self) -> "Redactor":
+        """The redactor that removes sensitive text before it is stored; `NO_REDACTION` if nothing is to be removed."""
+        return _redactor(self.redact, self.redact_patterns) if self.redact or self.redact_patterns else NO_REDACTION

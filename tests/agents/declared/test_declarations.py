@@ -166,8 +166,8 @@ def test_a_bad_node_is_refused(arguments: Any, options: Any, says: str) -> None:
     [
         ([], "Agent p: a plan has at least one node."),
         ([nothing], "Entry 0 of the plan is not a runyard.Node."),
-        ("nodes", "A plan is a list of nodes."),
-        (None, "A plan is a list of nodes."),
+        ("nodes", "The plan is not a list of nodes. Pass [runyard.Node(...), ...]."),
+        (None, "The plan is not a list of nodes. Pass [runyard.Node(...), ...]."),
         ([Node("a", nothing), Node("b", nothing), Node("a", nothing)], "Two nodes of the plan are named a."),
     ],
 )

@@ -135,8 +135,8 @@ async def test_a_cancel_stops_the_script_before_the_next_event() -> None:
             [{"fail": "x"}, {"token": "a"}],
             "Script entry 0 ends the script, but more entries follow; move it to the end.",
         ),
-        ("token", "A script is a list of entries."),
-        (3, "A script is a list of entries."),
+        ("token", "The script is not a list."),
+        (3, "The script is not a list."),
     ],
 )
 def test_a_wrong_entry_is_named_when_the_agent_is_declared(script: Any, says: str) -> None:

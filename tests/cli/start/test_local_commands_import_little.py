@@ -1,6 +1,6 @@
 """A command on a local database answers quickly, because it loads little.
 
-The time itself depends on the machine, so these tests name the modules that took most of it and must stay away.
+These tests name the modules that took most of the time and must stay away, and bound the CPU time of a command.
 """
 
 import asyncio
@@ -13,7 +13,8 @@ import pytest
 from runyard.base.clock import SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.stores.sqlite.store import SqliteStore
-from tests.cli.start.test_help_is_quick import without_coverage
+from tests.cli.cli_process import RUNYARD
+from tests.cli.start.cpu_time import allowed_seconds, cpu_seconds, without_coverage
 from tests.store.factories import a_post, waiting
 
 HEAVY = {
@@ -82,3 +83,11 @@ def test_a_command_on_a_local_database_loads_no_heavy_library(command: str, fold
     assert len(modules) < MOST_MODULES
     if command.startswith(("runs", "approvals", "__complete")):
         assert run_id in printed
+
+
+@pytest.mark.parametrize("command", ["runs list", "status"])
+def test_a_command_on_a_local_database_takes_less_than_0_4_seconds_of_cpu_time(
+    command: str, folder: tuple[Path, str]
+) -> None:
+    took = cpu_seconds([RUNYARD, *command.split()], folder[0], without_coverage() | NO_SERVER)
+    assert took < allowed_seconds(0.4, folder[0])

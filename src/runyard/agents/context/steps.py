@@ -103,6 +103,6 @@ class Steps(CurrentRun):
     ) -> Any:
         self._go_on()
         if not name:
-            raise Invalid("A step needs a name.")
+            raise Invalid("The step has no name. Pass one that says what it does.")
         self._pause()
         return await self._calls.step(clean(name), fn, args, kwargs, effects)

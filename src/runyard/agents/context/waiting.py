@@ -190,6 +190,6 @@ class Waiting(CurrentRun):
         """
         self._go_on()
         if not event:
-            raise Invalid("An event needs a name.")
+            raise Invalid('The event has no name. Pass one, such as "order.paid".')
         self._pause()
         return await self._calls.waits.wait_for(clean(event), None if key is None else clean(key), timeout, default)

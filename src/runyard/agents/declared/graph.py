@@ -27,7 +27,7 @@ class Graph(Struct, frozen=True, kw_only=True):
         if not all(
             hasattr(self.graph, name) for name in ("astream", "aget_state", "channels", "checkpointer", "nodes")
         ):
-            raise Invalid("A langgraph agent has a compiled graph; call `.compile()` of the StateGraph first.")
+            raise Invalid("The graph is not compiled. Call `.compile()` of the StateGraph first.")
         if self.history < 0 or self.max_steps <= 0:
             raise Invalid("history must not be negative, and max_steps must be more than 0.")
 

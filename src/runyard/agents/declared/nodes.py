@@ -68,7 +68,7 @@ class Node:
 def checked(nodes: object) -> tuple[Node, ...]:
     """Return the nodes of a plan; Invalid if they are wrong."""
     if isinstance(nodes, str | bytes) or not isinstance(nodes, Sequence):
-        raise Invalid("A plan is a list of nodes.")
+        raise Invalid("The plan is not a list of nodes. Pass [runyard.Node(...), ...].")
     for place, node in enumerate(nodes):
         if not isinstance(node, Node):
             raise Invalid(f"Entry {place} of the plan is not a runyard.Node.")

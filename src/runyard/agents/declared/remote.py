@@ -60,7 +60,7 @@ class Remote:
         self._labels = dict(labels or {})
         self._breaker = breaker or Breaker()
         if not task_type or min(self._timeouts.request, self._timeouts.stream, self._timeouts.idle) <= 0:
-            raise Invalid("A remote agent has a task type, and timeouts of more than 0 seconds.")
+            raise Invalid("The remote agent has no task type, or a timeout of 0. Pass a task type and longer timeouts.")
 
         if allow:
             from runyard.agents.tools.outbound import Allowed

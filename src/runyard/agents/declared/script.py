@@ -89,7 +89,7 @@ _KINDS: dict[str, type[Entry]] = {
 def parse(entries: object) -> Script:
     """Return the script that `entries` describe; Invalid names the wrong entry, counted from 0."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Sequence):
-        raise Invalid("A script is a list of entries.")
+        raise Invalid('The script is not a list. Pass a list of entries such as {"token": "Hello"}.')
     script = tuple(_entry(index, entry) for index, entry in enumerate(entries))
     for index, entry in enumerate(script[:-1]):
         if isinstance(entry, Fail | End):

@@ -60,7 +60,7 @@ class Connection:
                 live.gone.set()
             if error.error.code == CONNECTION_CLOSED:
                 raise ServerGone from None
-            raise ToolError("The tool server refused the call.") from None
+            raise ToolError("The tool server refused the call. Check its log.") from None
 
     async def close(self) -> None:
         async with self._opening:

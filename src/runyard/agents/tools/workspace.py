@@ -135,15 +135,15 @@ class Workspace:
 def _parts(path: str) -> list[str]:
     parts = path.split("/")
     if path.startswith("/") or "\0" in path or "\\" in path:
-        raise ToolError("A path is relative, with / between its parts.")
+        raise ToolError("The path is not relative. Pass a path such as data/report.txt.")
     if any(part in ("", ".", "..") for part in parts) or len(parts) > _DEPTH:
         raise ToolError("A path stays inside the workspace: no empty parts, no . and no .., at most 16 parts.")
     try:
         long = any(len(part.encode()) > 200 for part in parts)
     except UnicodeEncodeError:
-        raise ToolError("A path is text.") from None
+        raise ToolError("The path is not text. Pass a path such as data/report.txt.") from None
     if long:
-        raise ToolError("A part of a path has at most 200 bytes.")
+        raise ToolError("A part of the path is longer than 200 bytes. Pass a shorter name.")
     return parts
 
 

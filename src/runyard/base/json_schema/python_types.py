@@ -26,7 +26,7 @@ def schema_of(source: SchemaSource) -> dict[str, Any]:
     if isinstance(source, Mapping):
         schema = dict(source)
     elif isinstance(source, str | bytes | int | float | list | tuple):
-        raise Invalid("A schema is a type or a JSON Schema as a dict.")
+        raise Invalid("The schema is neither a type nor a dict. Pass a type, or a JSON Schema as a dict.")
     else:
         schema = described(source)
     check_schema(schema)

@@ -46,7 +46,7 @@ class _Compiled:
     def __init__(self, data: bytes) -> None:
         root = msgspec.json.decode(data)
         if not isinstance(root, dict):
-            raise Invalid("A schema is a JSON object.")
+            raise Invalid('The schema is not a JSON object. Pass one, such as {"type": "string"}.')
         self._structure = Structure(root)
         self._patterns = _pattern_sizes(self._structure.patterns)
         dialect = str(root.get("$schema", ""))

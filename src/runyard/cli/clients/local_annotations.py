@@ -6,7 +6,6 @@ import msgspec
 
 from runyard.client.annotation_wire import ShareInfo, UnreadInfo
 from runyard.client.wire import ChannelInfo, FeedbackInfo
-from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.times import iso
 from runyard.errors import Conflict, Invalid
 from runyard.faces.native import rows
@@ -55,7 +54,7 @@ class LocalAnnotations:
         if not (self._settings.api_key is None if is_on is None else is_on):
             raise Conflict(OFF)
         if not 1 <= days <= MOST_DAYS:
-            raise Invalid(f"A link is valid for 1 to {MOST_DAYS} days.")
+            raise Invalid(f"The link cannot be valid for that long. Pass 1 to {MOST_DAYS} days.")
         made, token = await self._shares().create(owner, thread_id, days)
         return _share_info(made, token)
 
@@ -69,7 +68,7 @@ class LocalAnnotations:
         from runyard.engine.queries.finding import Finding
         from runyard.engine.shares import Shares
 
-        return Shares(self._store, self._views, Finding(self._store, self._settings.redactor or NO_REDACTION))
+        return Shares(self._store, self._views, Finding(self._store, self._settings.redactor))
 
     async def unread(self) -> list[UnreadInfo]:
         return [_unread_info(each) for each in await self._activity().unread(self._owner("read"))]

@@ -28,7 +28,6 @@ from runyard.client.wire import (
     WaitInfo,
     WorkerInfo,
 )
-from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.runs.run import Status
 from runyard.engine.access import LOCAL_CALLER, Access, Caller
 from runyard.engine.feedback import FeedbackBook
@@ -61,7 +60,7 @@ async def open_local_client(settings: "Settings", api_key: str | None) -> "Async
     store = open_store(settings, clock)
     await store.open()
     try:
-        access = Access(store, clock, redactor=settings.redactor or NO_REDACTION)
+        access = Access(store, clock, redactor=settings.redactor)
         caller = LOCAL_CALLER if api_key is None else await access.authenticate(api_key)
         yield LocalClient(settings, store, access, caller)
         await access.record_use()
@@ -76,7 +75,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
         self._access = access
         self._caller = caller
         self._views = Views(store, None, clock=SystemClock(), retention_days=settings.retention_days)
-        self._feedback = FeedbackBook(store, self._views, settings.redactor or NO_REDACTION)
+        self._feedback = FeedbackBook(store, self._views, settings.redactor)
 
     def _owner(self, scope: "Scope") -> str:
         """Return the owner of the API key. ScopeMissing if the key lacks the scope."""
@@ -175,7 +174,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
             default_agent="",
             worker=None,
             wake_workers=lambda: None,
-            redactor=settings.redactor or NO_REDACTION,
+            redactor=settings.redactor,
             admission=Admission(self._store, clock, limits),
         )
         return (await intake.retry(self._owner("write"), checked_id(run_id, "run"))).run_id
@@ -250,7 +249,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
             metrics=Metrics(),
             match_event=_deliver_nothing,
             event_seconds=self._settings.event_seconds,
-            redactor=self._settings.redactor or NO_REDACTION,
+            redactor=self._settings.redactor,
         )
 
     # --- for operators

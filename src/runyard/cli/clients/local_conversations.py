@@ -25,7 +25,6 @@ from runyard.client.wire import (
 )
 from runyard.domain.content.memory import EVERY_OWNER
 from runyard.domain.events import clean
-from runyard.domain.redaction.no_redaction import NO_REDACTION
 from runyard.domain.times import iso
 from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
@@ -104,7 +103,7 @@ class LocalConversations:
     def _finding(self) -> "Finding":
         from runyard.engine.queries.finding import Finding
 
-        return Finding(self._store, self._settings.redactor or NO_REDACTION)
+        return Finding(self._store, self._settings.redactor)
 
     async def thread_messages(self, thread_id: str, limit: int = PAGE) -> list[ThreadMessage]:
         thread = await self._views.thread(self._owner("read"), thread_id)

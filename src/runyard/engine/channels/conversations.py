@@ -92,7 +92,7 @@ class Conversations:
         for each pair."""
         one, other = Participant(agent), _sender(owner, user_id) if other_agent is None else Participant(other_agent)
         if one == other:
-            raise Invalid("A DM needs two different participants.")
+            raise Invalid("Both participants of the DM are the same. Name two different ones.")
         pair = [_cleaned(party) for party in (one, other)]
         thread = Thread(
             id=new_id(),

@@ -141,7 +141,7 @@ class Waits:
         if wait.is_approval:
             raise Invalid("This is an approval. Approve or reject it.")
         if wait.kind not in FROM_CLIENTS:
-            raise Invalid(f"A client cannot answer a {_words(wait)}.")
+            raise Invalid(f"A client cannot answer a {_words(wait)}. Answer a question, an approval or a client tool.")
         return wait
 
     async def _record(

@@ -16,7 +16,7 @@ def checked_client_tools(tools: Sequence[ClientTool]) -> list[ClientTool]:
     if not tools:
         return []
     if len(tools) > MOST:
-        raise Invalid(f"A request may have at most {MOST} tools of the client.")
+        raise Invalid(f"The request has too many tools of the client. Send at most {MOST}.")
     names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
         raise Invalid("Two tools of the client have the same name; rename one.")

@@ -72,7 +72,7 @@ class Finding:
         """Give a thread a title."""
         made = " ".join(self._redactor.text(clean(title)).split())
         if not 1 <= len(made) <= MOST_TITLE_CHARS:
-            raise Invalid(f"A title has 1 to {MOST_TITLE_CHARS} characters.")
+            raise Invalid(f"The title is empty or too long. Send 1 to {MOST_TITLE_CHARS} characters.")
         await self._store.set_title(owner, checked_id(thread_id, "thread"), made)
         return await self._store.get_thread(owner, thread_id)
 

@@ -37,7 +37,7 @@ class _Playing:
         self._calls: Counter[str] = Counter()
         self._written: list[str] = []
         self._answer = Answer()
-        self._redaction = execution.redactor.stream() if execution.redactor.is_on else None
+        self._redaction = execution.redactor.stream()
 
     async def play(self, agent: Agent) -> Output:
         for entry in agent.script:
@@ -77,10 +77,9 @@ class _Playing:
 
     async def _token(self, text: str, after_ms: int) -> None:
         text = clean(text)
-        if self._redaction is not None:
-            text = self._redaction.feed(text)
-        if text or self._redaction is None:
-            await self._say(text, after_ms)
+        ready = self._redaction.feed(text)
+        if ready or not text:
+            await self._say(ready, after_ms)
         else:
             await self._pause(after_ms)
 
@@ -89,7 +88,7 @@ class _Playing:
 
     async def _flush_text(self) -> None:
         """Write the text that redaction holds back, because a piece of text ends here."""
-        rest = "" if self._redaction is None else self._redaction.close()
+        rest = self._redaction.close()
         if rest:
             await self._say(rest, 0)
 
