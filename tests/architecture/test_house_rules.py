@@ -43,9 +43,9 @@ LONG_FUNCTIONS = {
     "tests/faces/chats/chats_client.py::chat_agents": (81, "one list of small agents"),
 }
 FULL_FOLDERS = {
-    "src/runyard": (24, "one entry for each layer"),
+    "src/runyard": (24, "one entry for each layer of ARCHITECTURE.md; a folder around several would hide the order"),
     "src/runyard/stores/migrations/versions": (None, "grows with every change of the schema"),
-    "docs": (None, "one page for each subject; docs/README.md puts them in order"),
+    "docs": (None, "errors, packages and other sites link to these addresses; docs/README.md sorts all pages"),
     "docs/adr": (None, "grows with every decision"),
     "requirements": (18, "the input and the lock file of each environment, which pip and uv find side by side"),
 }

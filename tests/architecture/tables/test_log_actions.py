@@ -8,6 +8,7 @@ from pathlib import Path
 from runyard.telemetry.log_actions import LOG_ACTIONS
 from scripts.tables.log_actions_table import Call, calls
 
+CHANGELOG = Path(__file__).parents[3] / "CHANGELOG.md"
 REGISTERED = {(action.name, action.level) for action in LOG_ACTIONS}
 
 
@@ -32,6 +33,15 @@ def test_an_action_says_what_it_means_and_what_to_do() -> None:
     for action in LOG_ACTIONS:
         assert re.fullmatch(r"[A-Z][^|\n]+\.", action.meaning), action.name
         assert re.fullmatch(r"[A-Z][^|\n]+\.", action.remedy), action.name
+
+
+def test_the_changelog_renames_old_actions_into_registered_ones() -> None:
+    table = CHANGELOG.read_text("utf-8").partition("| old log action | new log action |")[2].partition("\n\n")[0]
+    renamed = re.findall(r"^\| `([a-z_.]+)` \| `([a-z_.]+)` \|$", table, re.MULTILINE)
+    names = {action.name for action in LOG_ACTIONS}
+    assert len(renamed) > 50
+    assert [new for _, new in renamed if new not in names] == []
+    assert [old for old, _ in renamed if old in names] == []
 
 
 def test_the_scan_sees_a_call_of_every_level(tmp_path: Path) -> None:

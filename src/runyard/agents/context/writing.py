@@ -15,7 +15,7 @@ from runyard.errors import Unavailable, WriteRefused
 
 
 class Writing(CurrentRun):
-    """What an agent function writes."""
+    """The writing part of an agent's context."""
 
     def __init__(self, execution: Execution, parking: Parking, replay: Replay | None) -> None:
         super().__init__(execution, parking)
