@@ -10,8 +10,8 @@ from runyard.errors import RunyardError
 KINDS = [getattr(errors, name) for name in errors.__all__]
 # A second sentence or clause that begins with an instruction.
 REMEDY = re.compile(
-    r"[.;:] (?i:add|answer|await|cancel|check|choose|close|correct|create|free|make|pass|read|retry|return|send|set|start"
-    r"|test|try|use|write|allow|agents must)\b|`runyard \w+[^`]*`"
+    r"[.;:] (?i:add|answer|await|cancel|check|choose|close|correct|create|free|make|pass|read|retry|return|send|set"
+    r"|start|test|try|use|write|allow|agents must)\b|`runyard \w+[^`]*`"
 )
 # Their message comes from the agent, the tool or the caller that raises them, or there is nothing to do.
 WITHOUT_REMEDY = {
