@@ -12,7 +12,7 @@ from pydantic_ai import Agent as PydanticAgent
 import runyard
 from runyard.agents.declared.loading import App
 from tests.agents.frameworks.pydantic_ai_script import DONE, Script, calls
-from tests.faces.contract.contract_client import asked, sync
+from tests.faces.contract.contract_client import sync, task_request
 from tests.support.fakes.fake_chat_model import FakeChatModel
 from tests.support.fakes.scripted_openai import ScriptedOpenAI, begin, call, end, scripted_openai, text
 from tests.support.in_process.live_server import Serve
@@ -56,7 +56,7 @@ async def test_an_agent_of_a_framework_asks_no_model_when_the_budget_is_spent(
     serve: Serve, provider: ScriptedOpenAI, framework: str
 ) -> None:
     agent = of_pydantic_ai() if framework == "pydantic-ai" else of_openai_agents(provider)
-    server, task = await serve(App({"clerk": agent}, {}, "clerk")), asked("clerk", inputs={"query": "x"})
+    server, task = await serve(App({"clerk": agent}, {}, "clerk")), task_request("clerk", inputs={"query": "x"})
     free = await sync(server, task)
     assert (free["status"], free["warnings"]) == ("ok", []), free
     assert free["outputs"]["text"].endswith("All done.")
@@ -77,7 +77,7 @@ async def test_a_run_that_could_not_be_stopped_says_so(serve: Serve) -> None:
         return {"messages": [await model.ainvoke(state["messages"]), await model.ainvoke(state["messages"])]}
 
     graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile()
-    server, task = await serve(App({"clerk": runyard.langgraph("clerk", graph)}, {}, "clerk")), asked("clerk")
+    server, task = await serve(App({"clerk": runyard.langgraph("clerk", graph)}, {}, "clerk")), task_request("clerk")
     task["inputs"] = {"messages": [{"role": "user", "content": "hello"}]}
     free = await sync(server, task)
     assert (free["status"], free["warnings"]) == ("ok", []), free
