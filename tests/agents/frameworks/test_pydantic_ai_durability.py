@@ -16,6 +16,7 @@ from pydantic_ai.capabilities import (
     ResolveModelId,
     durable_operation,
 )
+from pydantic_ai.durable_exec import BaseDurabilityCapability, DurabilityEngineSpec
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models import Model, ModelRequestContext, ModelResolutionContext
@@ -289,6 +290,29 @@ async def test_the_run_has_the_same_ids_in_pydantic_ai_after_a_crash() -> None:
     await to_its_end(declared, log[: started + 1])
     assert seen[0] == seen[1]
     assert seen[0][0] == log[0].run_id
+
+
+class OtherEngine(BaseDurabilityCapability[Any]):
+    """A durability capability of the agent's author, which does nothing outside of its engine."""
+
+    engine_spec = DurabilityEngineSpec(
+        engine_name="Other",
+        durable_unit_noun="step",
+        durable_container_noun="flow",
+        wrapped_toolset_kinds=frozenset(),
+    )
+    in_durable_context = False
+
+    def get_durable_operation_backend(self) -> Any:
+        return None
+
+
+def test_an_agent_with_another_durable_engine_is_refused() -> None:
+    agent = Agent(Script(DONE), name="clerk", capabilities=[OtherEngine()])
+    result = run_agent_sync(runyard.pydantic_ai(agent), "hi")
+    assert (result.status, result.text) == ("error", "")
+    assert result.error is not None
+    assert "durable execution engine" in str(result.error.traceback)
 
 
 def test_only_public_names_of_pydantic_ai_are_used() -> None:
