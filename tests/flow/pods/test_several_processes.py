@@ -119,7 +119,7 @@ async def test_each_process_has_a_metrics_port_also_after_a_restart(flow: Flow) 
     await flow.at_gate("end")
 
     async def executing() -> list[str]:
-        """The lines about running runs on each port."""
+        """Return how many runs the process of each port executes."""
         pages = [(await flow.http.get(f"http://127.0.0.1:{port}/metrics")).text for port in ports]
         return sorted(line for page in pages for line in page.splitlines() if line.startswith("runyard_runs_active "))
 

@@ -62,13 +62,16 @@ _clerk.tool_plain(look)
 _clerk.tool_plain(requires_approval=True)(pay)
 typed = runyard.pydantic_ai(_clerk, effects={"look": "none"})
 
+_sdk_model = agents.OpenAIChatCompletionsModel("gpt-5-mini", _client)
 _sdk_agent = agents.Agent[None](
     name="openai_agents",
     instructions="Play.",
-    model=agents.OpenAIChatCompletionsModel("gpt-5-mini", _client),
+    model=_sdk_model,
     tools=[agents.function_tool(look), agents.function_tool(pay, needs_approval=True)],
+    handoffs=[agents.Agent[None](name="closer", instructions="Close.", model=_sdk_model)],
 )
-sdk = runyard.openai_agents(_sdk_agent, effects={"look": "none"})
+locate = runyard.client_tool("locate", "Return the city.", answer={"type": "string"})
+sdk = runyard.openai_agents(_sdk_agent, tools=[locate], effects={"look": "none"})
 
 _tools = [
     runyard.langchain_tool(runyard.tool(effects="none")(look)),
