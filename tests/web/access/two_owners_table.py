@@ -44,11 +44,10 @@ def _rpc(method: str, params: Any) -> Any:
 THREAD, RUN = {"thread_id": "<thread>"}, {"run_id": "<run>"}
 CHAT, DONE = {"chat_id": "<chat>"}, {"chat_id": "<chat>", "interaction_id": "<done>"}
 CHANNEL, DM, MESSAGE = {"channel_id": "<channel>"}, {"dm_id": "<dm>"}, {"message_id": "<message>"}
-READ = {"messageId": "<message>"}
+READ, OPERATORS = {"messageId": "<message>"}, [Try(403)]
 PLAN, CLERK, AGENT = {"run_id": "<plan>"}, {"agent_id": "clerk"}, {"agent_id": "<agent>"}
 LABEL, RESPONSE = {"label": "<label>"}, {"response_id": "<response>"}
 RUNS = [gone(RUN), gone({"run_id": "<asking>"}), gone({"run_id": "<letter>"}), gone({"run_id": "<task>"})]
-OPERATORS = [Try(403)]
 APPROVED: dict[str, Any] = {"type": "tool-mail", "toolCallId": "c", "state": "approval-responded"}
 APPROVED |= {"approval": {"id": "<approval>", "approved": True}}
 ANSWER = {"id": "<asking>", "role": "assistant", "parts": [APPROVED]}
@@ -77,6 +76,7 @@ TABLE: dict[str, Sequence[Try]] = {
     "PATCH /api/threads/{thread_id}": [gone(THREAD, {"title": "mine"}), gone({"thread_id": "<dm>"}, {"title": "mine"})],
     "GET /api/threads/{thread_id}/export": [gone(THREAD), gone({"thread_id": "<channel>"})],
     "GET /api/search": [none(query=MARKER), none(query=MARKER, before="<message>")],
+    "GET /api/ids": [none(kind="run", part="<run>"), none(kind="wait", part="<approval>")],
     "DELETE /api/threads/{thread_id}": [gone(THREAD), gone({"thread_id": "<dm>"})],
     "POST /api/threads/{thread_id}/messages": [
         gone(THREAD, {"content": "hello"}),
