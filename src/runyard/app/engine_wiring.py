@@ -21,9 +21,9 @@ from runyard.engine.log.tail import Tail
 from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
-from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
+from runyard.engine.queries.thread_search import ThreadSearch
 from runyard.engine.queries.views import Views
 from runyard.engine.running.worker import Worker
 from runyard.engine.shares import Shares
@@ -121,13 +121,13 @@ def build_engine(
         deleted_files=deleted_files,
         snapshots=snapshots,
     )
-    finding = Finding(resources.store, resources.redactor)
+    thread_search = ThreadSearch(resources.store, resources.redactor)
     return Engine(
         intake=intake,
         linked_runs=linked_runs,
         views=views,
-        finding=finding,
-        shares=Shares(resources.store, views, finding),
+        thread_search=thread_search,
+        shares=Shares(resources.store, views, thread_search),
         feedback=FeedbackBook(resources.store, views, resources.redactor),
         streams=log.streams,
         trees=Trees(log.streams, resources.store, snapshots),

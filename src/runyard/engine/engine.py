@@ -22,9 +22,9 @@ from runyard.engine.log.stream import Streams
 from runyard.engine.log.tree import Trees
 from runyard.engine.model_requests import ModelRequests
 from runyard.engine.queries.checkpoints import Checkpoints
-from runyard.engine.queries.finding import Finding
 from runyard.engine.queries.overview import Overviews
 from runyard.engine.queries.statistics import Statistics
+from runyard.engine.queries.thread_search import ThreadSearch
 from runyard.engine.queries.views import Views
 from runyard.engine.shares import Shares
 
@@ -33,7 +33,7 @@ from runyard.engine.shares import Shares
 class Engine:
     intake: Intake
     views: Views
-    finding: Finding
+    thread_search: ThreadSearch
     shares: Shares
     feedback: FeedbackBook
     streams: Streams

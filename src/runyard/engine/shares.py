@@ -13,7 +13,7 @@ from runyard.domain.api_key import SECRET_LENGTH, digest_of
 from runyard.domain.content.parts import File
 from runyard.domain.conversations.thread import Message, Share
 from runyard.domain.times import iso
-from runyard.engine.queries.finding import Finding
+from runyard.engine.queries.thread_search import ThreadSearch
 from runyard.engine.queries.views import Views, checked_id
 from runyard.errors import Invalid, NotFound
 from runyard.store import ThreadStore
@@ -25,10 +25,10 @@ NOT_FOUND = "There is no such link, or it has expired."
 
 
 class Shares:
-    def __init__(self, store: ThreadStore, views: Views, finding: Finding) -> None:
+    def __init__(self, store: ThreadStore, views: Views, thread_search: ThreadSearch) -> None:
         self._store = store
         self._views = views
-        self._finding = finding
+        self._thread_search = thread_search
 
     async def create(self, owner: str, thread_id: str, days: int) -> tuple[Share, str]:
         """Make a link to a thread of this owner. Return it with its token, which is not stored."""
@@ -62,7 +62,7 @@ class Shares:
         runs = await self._views.runs_by_id(share.owner, [message.run_id for message in said if message.run_id])
         aside = {run.id for run in runs.values() if run.superseded_by is not None}
         return {
-            "title": (await self._finding.titles([thread.id])).get(thread.id),
+            "title": (await self._thread_search.titles([thread.id])).get(thread.id),
             "shared_at": iso(share.created_at),
             "expires_at": iso(share.expires_at),
             "messages": [_message(message) for message in said if message.run_id not in aside],

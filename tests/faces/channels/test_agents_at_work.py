@@ -64,12 +64,12 @@ async def thinkers(serve: Serve, turns: Mapping[str, Sequence[dict[str, Any]]], 
     return made
 
 
-async def talked(office: Thinkers, *texts: str) -> str:
+async def talked(served: Thinkers, *texts: str) -> str:
     """Say this to Kevin in a channel, one after another, and wait until he is done with all of it."""
-    channel = await office.channel("kevin", name="general")
-    watch = await office.watch(0)
+    channel = await served.channel("kevin", name="general")
+    watch = await served.watch(0)
     for text in texts:
-        await office.say(channel, text)
+        await served.say(channel, text)
     happened = await done(watch, len(texts))
     await watch.close()
     assert happened == [("agent_typing", "kevin"), ("agent_done", "kevin")] * len(texts)
@@ -78,26 +78,26 @@ async def talked(office: Thinkers, *texts: str) -> str:
 
 @pytest.mark.req("S3.1", "S3.2", "S3.3", "S3.6", "S3.14", "S3.15", "S3.17", "S3.22")
 async def test_it_is_told_who_it_is_and_heard_by_its_tools_alone(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{"text": "hm", **say("I like lunch.")}, DONE]})
-    await office.http.put("/api/agents/kevin/memory/mood", json={"content": "hungry"})
-    channel = await talked(office, "lunch?")
-    assert await office.said(channel) == [("local", "lunch?"), ("kevin", "I like lunch.")]
-    system, question = (message["content"] for message in office.asked[0])
+    served = await thinkers(serve, {"kevin": [{"text": "hm", **say("I like lunch.")}, DONE]})
+    await served.http.put("/api/agents/kevin/memory/mood", json={"content": "hungry"})
+    channel = await talked(served, "lunch?")
+    assert await served.said(channel) == [("local", "lunch?"), ("kevin", "I like lunch.")]
+    system, question = (message["content"] for message in served.asked[0])
     assert question == "lunch?"
     assert system.startswith("You are kevin.\n  \n\n### mood\nhungry\n\n## Recent messages\nIn #general")
     assert system.endswith(f"local: lunch?\n\n{HOW_TO_SPEAK}\n\n{SILENCE}")
-    run = await office.run()
+    run = await served.run()
     assert (run.status.value, run.stop_reason) == ("done", "end_turn")
 
 
 @pytest.mark.req("S3.18")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_who_does_nothing_is_done_and_is_not_asked_again(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [NOTHING]}, max_turns=1)
-    channel = await talked(office, "lunch?")
-    assert await office.said(channel) == [("local", "lunch?")]
-    run = await office.run()
-    assert (run.status.value, run.stop_reason, len(office.asked)) == ("done", "end_turn", 1)
+    served = await thinkers(serve, {"kevin": [NOTHING]}, max_turns=1)
+    channel = await talked(served, "lunch?")
+    assert await served.said(channel) == [("local", "lunch?")]
+    run = await served.run()
+    assert (run.status.value, run.stop_reason, len(served.asked)) == ("done", "end_turn", 1)
 
 
 @pytest.mark.req("S3.13", "S3.17", "S3.19", "S3.20")
@@ -117,28 +117,28 @@ async def test_who_does_nothing_is_done_and_is_not_asked_again(serve: Serve) -> 
 async def test_why_it_stopped(
     serve: Serve, turns: list[dict[str, Any]], limits: dict[str, Any], why: str, asked: int
 ) -> None:
-    office = await thinkers(serve, {"kevin": turns}, **limits)
-    channel = await talked(office, "well?")
-    run = await office.run()
-    assert (run.status.value, run.stop_reason, len(office.asked)) == ("done", why, asked)
-    assert "raw words" not in str(await office.said(channel))
+    served = await thinkers(serve, {"kevin": turns}, **limits)
+    channel = await talked(served, "well?")
+    run = await served.run()
+    assert (run.status.value, run.stop_reason, len(served.asked)) == ("done", why, asked)
+    assert "raw words" not in str(await served.said(channel))
 
 
 @pytest.mark.req("S3.21", "S3.42", "S3.22")
 async def test_a_model_that_fails_harms_only_its_own_run(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{"error": "model_refused"}]})
-    await talked(office, "one", "two")
-    run = await office.run()
+    served = await thinkers(serve, {"kevin": [{"error": "model_refused"}]})
+    await talked(served, "one", "two")
+    run = await served.run()
     assert (run.status.value, run.stop_reason, run.error_code) == ("error", "error", "model_refused")
-    assert len(office.asked) == 2
+    assert len(served.asked) == 2
 
 
 @pytest.mark.req("S3.40")
 async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [NOTHING]})
-    channel = await talked(office, "hello")
-    assert office.server is not None
-    engine, run = office.server.process.engine, await office.run()
+    served = await thinkers(serve, {"kevin": [NOTHING]})
+    channel = await talked(served, "hello")
+    assert served.server is not None
+    engine, run = served.server.process.engine, await served.run()
     tools = {tool.name: tool for tool in channel_tools(AgentActions(run, engine.conversations, engine.agent_directory))}
     assert [tool.effects for tool in tools.values()] == ["idempotent"] * 6
 
@@ -150,13 +150,13 @@ async def test_a_call_that_is_repeated_happens_once_and_memory_is_ones_own(serve
         kept = await call("store_memory", content="Oscar counts beans", tags=["beans"])
         assert await call("react_to_message", messageId=sent["messageId"], emoji="ok") == {"success": True}
         assert await call("update_memory", label="oscar", content="dry") == {"success": True}
-    assert await office.said(channel) == [("local", "hello"), ("kevin", "once")]
+    assert await served.said(channel) == [("local", "hello"), ("kevin", "once")]
     found = (await call("search_memory", query="beans"))["passages"]
     assert [(passage["id"], passage["tags"]) for passage in found] == [(kept["passageId"], ["beans"])]
     assert await call("do_nothing") == {"action": "none"}
     of_oscar = AgentActions(Run(**{**_fields(run), "agent": "oscar"}), engine.conversations, engine.agent_directory)
     assert await of_oscar.search_memory("beans") == []
-    assert (await office.http.get("/api/agents/oscar/memory")).json() == {"blocks": []}
+    assert (await served.http.get("/api/agents/oscar/memory")).json() == {"blocks": []}
 
 
 @pytest.mark.req("S3.40")
@@ -166,10 +166,10 @@ async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serv
 
     from runyard.agents.mcp.serving import USE_ID, mcp_server
 
-    office = await thinkers(serve, {"kevin": [NOTHING]})
-    channel = await talked(office, "hello")
-    assert office.server is not None
-    engine, run = office.server.process.engine, await office.run()
+    served = await thinkers(serve, {"kevin": [NOTHING]})
+    channel = await talked(served, "hello")
+    assert served.server is not None
+    engine, run = served.server.process.engine, await served.run()
 
     async def call(tool: Any, given: dict[str, Any], use_id: str | None) -> Any:
         return await tool.run(given, None, f"{run.id}:{use_id}")
@@ -187,7 +187,7 @@ async def test_the_six_tools_are_an_mcp_server_inside_of_the_process(serve: Serv
         "send_message", "react_to_message", "do_nothing", "update_memory", "search_memory", "store_memory",
     ]  # fmt: skip
     assert wrong.is_error
-    assert await office.said(channel) == [("local", "hello"), ("kevin", "by mcp")]
+    assert await served.said(channel) == [("local", "hello"), ("kevin", "by mcp")]
 
 
 def _fields(run: Run) -> dict[str, Any]:
@@ -198,12 +198,12 @@ def _fields(run: Run) -> dict[str, Any]:
 async def test_steps_and_messages_of_a_run_are_on_record(serve: Serve) -> None:
     usage = {"usage": {"input_tokens": 5, "output_tokens": 2, "usd": 0.01}}
     first = {"text": "hm", **say("hi"), **usage}
-    office = await thinkers(serve, {"kevin": [first, {**NOTHING, **usage}]})
-    channel = await talked(office, "hello")
-    run = (await office.http.get("/api/agents/kevin/runs")).json()["runs"][0]
+    served = await thinkers(serve, {"kevin": [first, {**NOTHING, **usage}]})
+    channel = await talked(served, "hello")
+    run = (await served.http.get("/api/agents/kevin/runs")).json()["runs"][0]
     assert (run["status"], run["stopReason"], run["channelId"]) == ("completed", "end_turn", channel)
     assert run["tokenUsage"] == {"input_tokens": 10, "output_tokens": 4}
-    record = (await office.http.get(f"/api/agents/kevin/runs/{run['id']}")).json()
+    record = (await served.http.get(f"/api/agents/kevin/runs/{run['id']}")).json()
     assert [(s["stepNumber"], s["status"], s["modelId"], s["tokenUsage"]["input_tokens"]) for s in record["steps"]] == [
         (1, "completed", "scripted", 5),
         (2, "completed", "scripted", 5),
@@ -220,33 +220,33 @@ async def test_steps_and_messages_of_a_run_are_on_record(serve: Serve) -> None:
     ]
     assert [m["content"] for m in record["messages"][1:3]] == ["hello", "hm"]
     assert record["messages"][3]["toolInput"] == {"text": "hi"}
-    [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]
+    [day] = (await served.http.get("/api/agents/kevin/usage")).json()["days"]
     assert (day["runs"], day["steps"], day["usd"], day["tokenUsage"]["output_tokens"]) == (1, 2, 0.02, 4)
-    assert (await office.http.get(f"/api/agents/oscar/runs/{run['id']}")).status_code == 404
+    assert (await served.http.get(f"/api/agents/oscar/runs/{run['id']}")).status_code == 404
 
 
 @pytest.mark.req("S3.30", "S3.33")
 async def test_a_step_that_failed_is_on_record_and_goes_with_its_run(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{"error": "model_timeout"}]})
-    channel = await talked(office, "hello")
-    assert office.server is not None
-    run = await office.run()
-    record = (await office.http.get(f"/api/agents/kevin/runs/{run.id}")).json()
+    served = await thinkers(serve, {"kevin": [{"error": "model_timeout"}]})
+    channel = await talked(served, "hello")
+    assert served.server is not None
+    run = await served.run()
+    record = (await served.http.get(f"/api/agents/kevin/runs/{run.id}")).json()
     assert (record["status"], [step["status"] for step in record["steps"]]) == ("failed", ["failed"])
-    assert (await office.http.delete(f"/api/channels/{channel}")).status_code == 204
-    kept = await office.server.store.read_ledger(run.id)
+    assert (await served.http.delete(f"/api/channels/{channel}")).status_code == 204
+    kept = await served.server.store.read_ledger(run.id)
     assert (list(kept.steps), list(kept.messages)) == ([], [])
 
 
 @pytest.mark.req("S3.35", "S3.36", "S3.37", "S3.38", "S3.39")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{**say("secret"), "text": "secret"}, NOTHING]})
-    await talked(office, "secret")
-    assert office.server is not None
-    recorder = office.server.process.tracer.exporter
+    served = await thinkers(serve, {"kevin": [{**say("secret"), "text": "secret"}, NOTHING]})
+    await talked(served, "secret")
+    assert served.server is not None
+    recorder = served.server.process.tracer.exporter
     assert isinstance(recorder, Recorder)
-    run = await office.run()
+    run = await served.run()
     named = [(span.name, span.parent.name if span.parent else None) for span in recorder.spans]
     assert [pair for pair in named if pair[0] != "mailbox.dequeue"] == [
         ("agents.resolve", None),
@@ -284,9 +284,9 @@ async def test_a_run_leaves_a_trace_without_content(serve: Serve) -> None:
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_the_lines_of_a_run_name_its_trace(serve: Serve) -> None:
     with capture_logs([structlog.contextvars.merge_contextvars]) as lines:
-        office = await thinkers(serve, {"kevin": [say("hi"), NOTHING]})
-        await talked(office, "hello")
-    run = await office.run()
+        served = await thinkers(serve, {"kevin": [say("hi"), NOTHING]})
+        await talked(served, "hello")
+    run = await served.run()
     decided = [line for line in lines if line["event"] == "agent.decided"]
     assert [(line["run_id"], line["trace_id"]) for line in decided] == [(run.id, run.id.replace("-", ""))] * 2
 
@@ -294,14 +294,14 @@ async def test_the_lines_of_a_run_name_its_trace(serve: Serve) -> None:
 @pytest.mark.req("S3.37")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_every_run_that_a_message_causes_has_its_resolve_and_enqueue_in_its_trace(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [NOTHING], "oscar": [NOTHING]})
-    channel = await office.channel("kevin", "oscar")
-    watch = await office.watch(0)
-    await office.say(channel, "hello")
+    served = await thinkers(serve, {"kevin": [NOTHING], "oscar": [NOTHING]})
+    channel = await served.channel("kevin", "oscar")
+    watch = await served.watch(0)
+    await served.say(channel, "hello")
     await done(watch, 2)
     await watch.close()
-    assert office.server is not None
-    recorder = office.server.process.tracer.exporter
+    assert served.server is not None
+    recorder = served.server.process.tracer.exporter
     assert isinstance(recorder, Recorder)
     runs = [span.trace for span in recorder.spans if span.name == "agent.run"]
     assert len(set(runs)) == 2
@@ -313,10 +313,10 @@ async def test_every_run_that_a_message_causes_has_its_resolve_and_enqueue_in_it
 @pytest.mark.req("S3.39")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_errors_are_counted_by_their_codes(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{"error": "model_timeout"}]})
-    await talked(office, "hello")
-    assert office.server is not None
-    recorder = office.server.process.tracer.exporter
+    served = await thinkers(serve, {"kevin": [{"error": "model_timeout"}]})
+    await talked(served, "hello")
+    assert served.server is not None
+    recorder = served.server.process.tracer.exporter
     assert isinstance(recorder, Recorder)
     assert recorder.counts[("agent.errors", "kevin", "model_timeout")] == 1
     [root] = [span for span in recorder.spans if span.name == "agent.run"]
@@ -326,10 +326,10 @@ async def test_errors_are_counted_by_their_codes(serve: Serve) -> None:
 @pytest.mark.req("S3.38", "S3.39")
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_name_that_a_model_made_up_is_content(serve: Serve) -> None:
-    office = await thinkers(serve, {"kevin": [{"calls": [{"tool": "a_secret"}]}, NOTHING]})
-    await talked(office, "hello")
-    assert office.server is not None
-    recorder = office.server.process.tracer.exporter
+    served = await thinkers(serve, {"kevin": [{"calls": [{"tool": "a_secret"}]}, NOTHING]})
+    await talked(served, "hello")
+    assert served.server is not None
+    recorder = served.server.process.tracer.exporter
     assert isinstance(recorder, Recorder)
     assert recorder.counts[("agent.tools", "kevin", "unknown")] == 1
     told = [span.attributes for span in recorder.spans], recorder.counts, recorder.logs

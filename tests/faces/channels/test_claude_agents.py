@@ -60,11 +60,11 @@ async def clerks(serve: Serve, api: FakeAnthropic, tmp_path: Any, **limits: Any)
 @pytest.mark.req("S3.14", "S3.15", "S3.16", "S3.17", "S3.40")
 async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve, tmp_path: Any) -> None:
     with fake_anthropic(say("hi", text="raw words"), NOTHING, say("again"), {"text": "more raw words"}) as api:
-        office = await clerks(serve, api, tmp_path)
-        channel = await office.channel("kevin")
-        await office.say_and_wait(channel, "hello")
-        assert await office.said(channel) == [("local", "hello"), ("kevin", "hi")]
-        first = await office.last()
+        served = await clerks(serve, api, tmp_path)
+        channel = await served.channel("kevin")
+        await served.say_and_wait(channel, "hello")
+        assert await served.said(channel) == [("local", "hello"), ("kevin", "hi")]
+        first = await served.last()
         assert (first["status"], first["stopReason"]) == ("completed", "end_turn")
         assert [(s["stepNumber"], s["status"]) for s in first["steps"]] == [(1, "completed"), (2, "completed")]
         assert [(m["messageType"], m["toolName"]) for m in first["messages"]] == [
@@ -93,11 +93,11 @@ async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve,
             )
         )
 
-        await office.say_and_wait(channel, "and now?")
-        assert (await office.said(channel))[2:] == [("local", "and now?"), ("kevin", "again")]
+        await served.say_and_wait(channel, "and now?")
+        assert (await served.said(channel))[2:] == [("local", "and now?"), ("kevin", "again")]
         assert "raw words" in str(api.asked[2]["messages"]), "the session of the run before"
-        assert "raw words" not in str(await office.said(channel))
-        [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]
+        assert "raw words" not in str(await served.said(channel))
+        [day] = (await served.http.get("/api/agents/kevin/usage")).json()["days"]
         assert (day["runs"], day["steps"]) == (2, 4)
         four_turns = 4 * (7 * 3 + 3 * 15) / 1e6
         assert day["usd"] == pytest.approx(four_turns, abs=1e-6), "a session that continues is not paid twice"
@@ -106,13 +106,13 @@ async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve,
 @pytest.mark.req("S3.13", "S3.19", "S3.21", "S3.42")
 async def test_why_it_stopped(serve: Serve, tmp_path: Any) -> None:
     with fake_anthropic({"text": "raw words"}) as api:
-        office = await clerks(serve, api, tmp_path, max_turns=2, sessions=False)
-        channel = await office.channel("kevin")
+        served = await clerks(serve, api, tmp_path, max_turns=2, sessions=False)
+        channel = await served.channel("kevin")
         whys = []
         for turn in ({"text": "raw words"}, {"status": 400}, say("on and on")):
             api.turns = [turn]
-            await office.say_and_wait(channel, "well?")
-            last = await office.last()
+            await served.say_and_wait(channel, "well?")
+            last = await served.last()
             whys.append((last["status"], last["stopReason"]))
         assert whys == [("completed", "no_tool_call"), ("failed", "error"), ("completed", "max_steps")]
         assert not (tmp_path / "workspaces").exists(), "no session is kept"
@@ -121,17 +121,17 @@ async def test_why_it_stopped(serve: Serve, tmp_path: Any) -> None:
 async def test_a_cancel_ends_the_program_of_the_sdk(serve: Serve, tmp_path: Any) -> None:
     with fake_anthropic({"text": "too late"}) as api:
         api.hold.clear()
-        office = await clerks(serve, api, tmp_path)
-        channel = await office.channel("kevin")
-        stream = await office.watch()
-        await office.say(channel, "hello")
+        served = await clerks(serve, api, tmp_path)
+        channel = await served.channel("kevin")
+        stream = await served.watch()
+        await served.say(channel, "hello")
         await stream.until(lambda: "agent_typing" in stream.events)
         while not api.asked:  # noqa: ASYNC110 (the fake is in a thread)
             await asyncio.sleep(0.01)  # waits on purpose: until the model is asked
-        [run] = (await office.http.get("/api/agents/kevin/runs")).json()["runs"]
-        assert (await office.http.post(f"/api/runs/{run['id']}/cancel")).status_code == 200
+        [run] = (await served.http.get("/api/agents/kevin/runs")).json()["runs"]
+        assert (await served.http.post(f"/api/runs/{run['id']}/cancel")).status_code == 200
         await done(stream, 1)
-        assert (await office.last())["status"] == "cancelled"
+        assert (await served.last())["status"] == "cancelled"
         while _programs():  # noqa: ASYNC110 (it was killed; the kernel takes its time)
             await asyncio.sleep(0.01)  # waits on purpose: until it is gone
 

@@ -67,19 +67,19 @@ async def test_a_budget_above_the_limit_is_refused(serve: Serve) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_an_agent_that_was_made_before_is_held_to_the_limits_when_it_runs(serve: Serve) -> None:
-    office = ChannelServer()
-    office.server = await serve(office.app(), **AT_ONCE, agent_models="a/b", agent_max_usd=0.5)
+    served = ChannelServer()
+    served.server = await serve(served.app(), **AT_ONCE, agent_models="a/b", agent_max_usd=0.5)
     old: dict[str, Any] = {"owner": "local", "display_name": "old", "max_usd": 1000, "created_at": 0, "updated_at": 0}
     for name, model in (("clerk", ADDRESS), ("other", "a/b")):
-        await office.server.store.create_agent(Profile(id=name, model=model, **old))
-    other = await office.server.process.agent_directory.agent("other")
+        await served.server.store.create_agent(Profile(id=name, model=model, **old))
+    other = await served.server.process.agent_directory.agent("other")
     assert other is not None
     assert other.model_settings is not None
     assert other.model_settings.max_usd == 0.5
-    assert (await office.http.patch("/api/agents/clerk", json={"title": "clerk"})).status_code == 200
-    watch = await office.watch(0)
-    await office.say(await office.channel("clerk"), "hello")
+    assert (await served.http.patch("/api/agents/clerk", json={"title": "clerk"})).status_code == 200
+    watch = await served.watch(0)
+    await served.say(await served.channel("clerk"), "hello")
     await done(watch, 1)
-    [run] = (await office.http.get("/api/agents/clerk/runs")).json()["runs"]
+    [run] = (await served.http.get("/api/agents/clerk/runs")).json()["runs"]
     assert run["status"] == "failed"
-    assert "contains an address" in str((await office.server.log(run["id"]))[-2])
+    assert "contains an address" in str((await served.server.log(run["id"]))[-2])

@@ -115,18 +115,18 @@ async def test_a_search_finds_channels_and_dms_and_says_where(serve: Serve) -> N
 
 @pytest.mark.req("S3.4")
 async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_another(serve: Serve) -> None:
-    office = ChannelStore()
-    ann, bob = await two(serve, office.app)
+    served = ChannelStore()
+    ann, bob = await two(serve, served.app)
     await ann.tell(await ann.dm(), f"remember {MARKER}")
     await ann.until_done()
     assert MARKER in str(await ann.ask("GET", "/api/agents/kevin/memory"))
     [passage] = (await ann.ask("GET", "/api/agents/kevin/passages"))["passages"]
 
-    office.asked.clear()
+    served.asked.clear()
     await bob.tell(await bob.dm(), "what do you know?")
     await bob.until_done()
-    assert len(office.asked) == 2, "asked, and told what the search of his memory found"
-    assert MARKER not in str([m for said in office.asked for m in said if m["role"] != "assistant"])
+    assert len(served.asked) == 2, "asked, and told what the search of his memory found"
+    assert MARKER not in str([m for said in served.asked for m in said if m["role"] != "assistant"])
     for path in ("memory", "passages", f"passages?query={MARKER}", "prompt"):
         assert MARKER not in str(await bob.ask("GET", f"/api/agents/kevin/{path}"))
     await bob.ask("DELETE", "/api/agents/kevin/memory/notes", 404)
@@ -140,8 +140,8 @@ async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_anothe
 
 @pytest.mark.parametrize("backend", ["sqlite"])
 async def test_a_shared_agent_remembers_for_every_owner(serve: Serve) -> None:
-    office = ChannelStore(shared=True)
-    ann, bob = await two(serve, office.app)
+    served = ChannelStore(shared=True)
+    ann, bob = await two(serve, served.app)
     await ann.tell(await ann.dm(), f"remember {MARKER}")
     await ann.until_done()
     assert MARKER in (await bob.ask("GET", "/api/agents/kevin/prompt"))["systemPrompt"]

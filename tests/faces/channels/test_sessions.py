@@ -29,11 +29,11 @@ async def test_a_session_is_kept_for_the_place_and_resumed(
     spoken = [*calls("m1", ("send_message", {"text": "hi"})), FakeAssistantMessage("m2", FakeText("raw words"))]
     sdk = install(monkeypatch, *spoken, FakeResultMessage(usd=0.5))
     monkeypatch.setattr("runyard.agents.declared.claude.check_installed", lambda: None)
-    office = ChannelServer()
-    office.server = await serve(App({"kevin": KEVIN}, {}, "kevin"), **AT_ONCE, workspaces=tmp_path)
-    channel, stream = await office.channel("kevin"), await office.watch()
+    served = ChannelServer()
+    served.server = await serve(App({"kevin": KEVIN}, {}, "kevin"), **AT_ONCE, workspaces=tmp_path)
+    channel, stream = await served.channel("kevin"), await served.watch()
     for text in ("one", "two"):
-        await office.say(channel, text)
+        await served.say(channel, text)
     await done(stream, 2)
 
     first, second = sdk.options
@@ -41,8 +41,8 @@ async def test_a_session_is_kept_for_the_place_and_resumed(
     assert first.system_prompt.startswith("You are kevin.")
     assert (first.max_turns, first.max_budget_usd) == (5, 0.10)
     assert len(first.allowed_tools) == 6
-    assert await office.server.store.session("kevin", channel) == SESSION
-    page = (await office.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
+    assert await served.server.store.session("kevin", channel) == SESSION
+    page = (await served.http.get("/api/messages", params={"channelId": channel})).json()["messages"]
     assert [message["text"] for message in page if message["userId"] == "kevin"] == ["hi", "hi"]
-    [day] = (await office.http.get("/api/agents/kevin/usage")).json()["days"]
+    [day] = (await served.http.get("/api/agents/kevin/usage")).json()["days"]
     assert (day["runs"], day["usd"]) == (2, 0.5), "of the second run's 0.5 the first had paid all"

@@ -65,10 +65,10 @@ class LocalAnnotations:
         await self._shares().revoke(self._owner("write"), thread_id, share_id)
 
     def _shares(self) -> "Shares":
-        from runyard.engine.queries.finding import Finding
+        from runyard.engine.queries.thread_search import ThreadSearch
         from runyard.engine.shares import Shares
 
-        return Shares(self._store, self._views, Finding(self._store, self._settings.redactor))
+        return Shares(self._store, self._views, ThreadSearch(self._store, self._settings.redactor))
 
     async def unread(self) -> list[UnreadInfo]:
         return [_unread_info(each) for each in await self._activity().unread(self._owner("read"))]

@@ -32,7 +32,7 @@ from runyard.errors import NotFound
 if TYPE_CHECKING:
     from runyard.domain.api_key import Scope
     from runyard.domain.conversations.thread import ThreadKind
-    from runyard.engine.queries.finding import Finding
+    from runyard.engine.queries.thread_search import ThreadSearch
     from runyard.engine.queries.views import Views
     from runyard.settings import Settings
     from runyard.store import Store
@@ -73,7 +73,7 @@ class LocalConversations:
         before: str | None = None
         while True:
             page = await self._views.threads(owner, before, PAGE)
-            titles = await self._finding().titles([thread.id for thread in page])
+            titles = await self._thread_search().titles([thread.id for thread in page])
             for thread in page:
                 yield thread_info(thread, titles.get(thread.id))
             if len(page) < PAGE:
@@ -81,13 +81,13 @@ class LocalConversations:
             before = page[-1].id
 
     async def rename_thread(self, thread_id: str, title: str) -> ThreadInfo:
-        thread = await self._finding().rename(self._owner("write"), thread_id, title)
-        return thread_info(thread, (await self._finding().titles([thread.id])).get(thread.id))
+        thread = await self._thread_search().rename(self._owner("write"), thread_id, title)
+        return thread_info(thread, (await self._thread_search().titles([thread.id])).get(thread.id))
 
     async def search(self, query: str, limit: int = PAGE) -> AsyncGenerator[FoundMessage, None]:
         owner, before = self._owner("read"), None
         while True:
-            page = await self._finding().search(owner, query, before, limit)
+            page = await self._thread_search().search(owner, query, before, limit)
             for hit in page.hits:
                 yield found_message(hit)
             if page.next is None:
@@ -95,15 +95,15 @@ class LocalConversations:
             before = page.next
 
     async def export_thread(self, thread_id: str, format: Literal["json", "markdown"] = "json") -> str:
-        from runyard.engine.queries.finding import as_markdown
+        from runyard.engine.queries.thread_search import as_markdown
 
-        found = await self._finding().exported(self._owner("read"), thread_id)
+        found = await self._thread_search().exported(self._owner("read"), thread_id)
         return as_markdown(found) if format == "markdown" else msgspec.json.encode(found).decode()
 
-    def _finding(self) -> "Finding":
-        from runyard.engine.queries.finding import Finding
+    def _thread_search(self) -> "ThreadSearch":
+        from runyard.engine.queries.thread_search import ThreadSearch
 
-        return Finding(self._store, self._settings.redactor)
+        return ThreadSearch(self._store, self._settings.redactor)
 
     async def thread_messages(self, thread_id: str, limit: int = PAGE) -> list[ThreadMessage]:
         thread = await self._views.thread(self._owner("read"), thread_id)

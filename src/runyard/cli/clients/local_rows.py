@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runyard.domain.events import Event
     from runyard.domain.runs.run import Feedback, Run
     from runyard.domain.wait import Wait
-    from runyard.engine.queries.finding import MessageHit
+    from runyard.engine.queries.thread_search import MessageHit
 
 
 def log_event(event: "Event") -> LogEvent:

@@ -19,17 +19,17 @@ from runyard.engine.queries.views import checked_id
 from runyard.faces.native import (
     feedback,
     files,
-    finding,
     keys,
     overview,
     rows,
+    search,
     shares,
     statistics,
     translate,
     waits,
     wire,
 )
-from runyard.faces.native.finding import thread_row
+from runyard.faces.native.search import thread_row
 from runyard.web.auth import Owner, owner_of
 from runyard.web.context import EngineDep, context_of
 from runyard.web.responses import Json, Key
@@ -92,7 +92,7 @@ async def list_threads(
     """List threads, newest first, or with `sort=activity` those with the newest run first."""
     is_active = sort == "activity"
     page = await (engine.views.active_threads if is_active else engine.views.threads)(owner, before, limit)
-    titles = await engine.finding.titles([t.id for t in page])
+    titles = await engine.thread_search.titles([t.id for t in page])
     rows = [thread_row(t, titles.get(t.id)) for t in page]
     return Json(
         wire.ThreadPage(threads=rows, next=_next([t.last_activity if is_active else t.id for t in page], limit))
@@ -197,7 +197,7 @@ async def decide(engine: EngineDep, owner: Owner, approval_id: str, body: wire.D
 
 
 router.routes += [
-    *finding.router.routes,
+    *search.router.routes,
     *feedback.router.routes,
     *shares.router.routes,
     *waits.router.routes,

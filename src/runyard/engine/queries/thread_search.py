@@ -47,7 +47,7 @@ class Found(Struct, frozen=True):
     next: str | None
 
 
-class Finding:
+class ThreadSearch:
     def __init__(self, store: Store, redactor: "Redactor") -> None:
         self._store = store
         self._redactor = redactor

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from runyard.base.ids import IdKind
 from runyard.domain.conversations.thread import Thread
 from runyard.domain.times import iso
-from runyard.engine.queries.finding import as_markdown
+from runyard.engine.queries.thread_search import as_markdown
 from runyard.faces.native import rows, wire
 from runyard.web.auth import Owner
 from runyard.web.context import EngineDep
@@ -27,7 +27,7 @@ async def search(
     engine: EngineDep, owner: Owner, query: SearchText, before: str | None = None, limit: SearchLimit = 20
 ) -> Response:
     """Search the messages of all chats, channels and DMs, newest first. A 409 `sealed` if they are encrypted."""
-    found = await engine.finding.search(owner, query, before, limit)
+    found = await engine.thread_search.search(owner, query, before, limit)
     titles = [wire.TitleHit(thread_id=id, title=hit.text, marks=hit.marks) for id, hit in found.titles.items()]
     rows = [
         wire.SearchHit(
@@ -55,14 +55,14 @@ async def find_ids(engine: EngineDep, owner: Owner, kind: IdKind, part: IdPart) 
 @router.patch("/api/threads/{thread_id}", response_model=wire.ThreadRow)
 async def rename(engine: EngineDep, owner: Owner, thread_id: str, body: wire.NewTitle) -> Response:
     """Give a thread a title."""
-    thread = await engine.finding.rename(owner, thread_id, body.title)
-    return Json(thread_row(thread, (await engine.finding.titles([thread.id])).get(thread.id)))
+    thread = await engine.thread_search.rename(owner, thread_id, body.title)
+    return Json(thread_row(thread, (await engine.thread_search.titles([thread.id])).get(thread.id)))
 
 
 @router.get("/api/threads/{thread_id}/export")
 async def export(engine: EngineDep, owner: Owner, thread_id: str, format: Format = "json") -> Response:
     """Export a thread with all its messages, as JSON or Markdown."""
-    found = await engine.finding.exported(owner, thread_id)
+    found = await engine.thread_search.exported(owner, thread_id)
     if format == "markdown":
         return Response(as_markdown(found), media_type="text/markdown; charset=utf-8")
     return Json(found)
