@@ -49,9 +49,10 @@ def _least(*limits: N | None) -> N | None:
 
 
 class Task(Struct, frozen=True, omit_defaults=True):
-    """A task of a kind (`type`) with its `inputs` (JSON). `labels` are the caller's own ids and texts by name; they are
-    passed on unchanged to every agent that the run calls. `traceparent` is the caller's trace. `parts`: the content of
-    a child's message that is not plain text.
+    """A task of a kind (`type`) with its `inputs` (JSON).
+
+    `labels` are the caller's own ids and texts by name; they are passed on unchanged to every agent that the run calls.
+    `traceparent` is the caller's trace. `parts`: the content of a child's message that is not plain text.
 
     Example:
         >>> @runyard.agent(task_type="PRICE")

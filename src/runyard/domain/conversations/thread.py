@@ -39,12 +39,13 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """A message in a thread. `run_id` is the run that it started, or the run that posted it. In a channel or a DM it
-    has a `sender`, a person or (role assistant) an agent, and may be a reply to the message `parent_id`.
+    """A message in a thread.
 
-    `parts` is the JSON of its content parts (`domain/content/parts.py`), None for plain text. `text` is then the text
-    of them. `edited_at`: when its text was changed last. `deleted_at`: when it was deleted; its text is then
-    `DELETED`.
+    `run_id` is the run that it started, or the run that posted it. In a channel or a DM it has a `sender`, a person or
+    (role assistant) an agent, and may be a reply to the message `parent_id`.
+
+    `parts` is the JSON of its content parts, None for plain text; read `content` instead. `text` is the text of them.
+    `edited_at`: when its text was changed last. `deleted_at`: when it was deleted; its text is then `DELETED`.
 
     Example:
         >>> @runyard.agent
