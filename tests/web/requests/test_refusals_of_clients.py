@@ -97,7 +97,7 @@ async def test_a_run_too_many_is_429(serve: Serve, face: str) -> None:
 
 
 @FACES
-async def test_while_the_database_is_away_a_request_is_503_and_worth_another_try(gate: Gate, face: str) -> None:
+async def test_without_the_database_a_request_is_503_and_may_be_sent_again(gate: Gate, face: str) -> None:
     store = StoreThatGoesAway(SystemClock())
     async with served(Settings(**QUICK), agents(gate), store, worker=False) as server:
         store.away = True
