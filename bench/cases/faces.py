@@ -14,7 +14,8 @@ from bench.servers.stand import Stand
 from bench.size import Size
 from bench.steps import Step
 
-CASE, FACES, CLIENTS = "faces", ("threads", "openai", "ai", "ag-ui", "langgraph-sdk"), 10
+CASE, CLIENTS = "faces", 10
+FACES = ("threads", "openai", "completions", "ai", "ag-ui", "mcp", "a2a", "langgraph-sdk")
 
 
 def server_name(kind: str, face: str) -> str:

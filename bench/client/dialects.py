@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 from uuid import uuid4
 
-from bench.client.oracle import Verdict, judge
+from bench.client.oracle import Verdict, judge, judge_lines
 from bench.client.wire import Piece, Wire
 
 
@@ -69,6 +69,30 @@ class OpenAI(OneRequest):
         return "/v1/responses", {"model": agent, "input": text, "stream": True}
 
 
+class Completions(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        messages = [{"role": "user", "content": text}]
+        return "/v1/chat/completions", {"model": agent, "messages": messages, "stream": True}
+
+
+class Mcp(OneRequest):
+    """Text comes as notifications of progress, one for 100 characters, and whole in the result."""
+
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        called = {"name": agent, "arguments": {"message": text, "thread_id": thread}, "_meta": {"progressToken": "p"}}
+        return "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called}
+
+    def judge(self, pieces: Sequence[Piece], tokens: int) -> Verdict:
+        return judge_lines(pieces, tokens)
+
+
+class A2a(OneRequest):
+    def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
+        message = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}], "contextId": thread}
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": {"message": message}}
+        return f"/a2a/{agent}?A2A-Version=1.0", asked
+
+
 class AiSdk(OneRequest):
     def request(self, thread: str, agent: str, text: str) -> tuple[str, dict[str, Any]]:
         message = {"id": str(uuid4()), "role": "user", "parts": [{"type": "text", "text": text}]}
@@ -95,4 +119,7 @@ DIALECTS: dict[str, Dialect] = {
     "ai": AiSdk(),
     "ag-ui": AgUi(),
     "langgraph-sdk": LangGraphSdk(),
+    "completions": Completions(),
+    "mcp": Mcp(),
+    "a2a": A2a(),
 }

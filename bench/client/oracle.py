@@ -9,6 +9,7 @@ from msgspec import Struct
 from bench.client.wire import Piece
 
 TOKEN = re.compile(rb'"t(\d+) (?:([a-j]+) )?"')
+TOKEN_OF_LINE = re.compile(rb"\bt(\d+)(?: ([a-j]+)\b)?")  # where a frame has the text of several tokens
 DIGITS = bytes.maketrans(b"abcdefghij", b"0123456789")
 FRAME_END = re.compile(rb"\r?\n\r?\n")
 
@@ -52,6 +53,21 @@ def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") ->
     if expected != tokens:
         raise Wrong(f"{expected} tokens came, not {tokens}")
     return Verdict(first, delays)
+
+
+def judge_lines(pieces: Sequence[Piece], tokens: int) -> Verdict:
+    """Judge a stream whose frames have lines of several tokens. The last frame has all of them again."""
+    came = [(at, TOKEN_OF_LINE.findall(frame.get(b"data", b""))) for at, frame in frames(pieces)]
+    if not came:
+        raise Wrong("nothing came")
+    *lines, (end, whole) = came
+    if [int(number) for number, _ in whole] != list(range(tokens)):
+        raise Wrong(f"{len(whole)} tokens came, not {tokens}, or in another order")
+    shown = [(at, token) for at, line in lines for token in line]
+    if [token for _, token in shown] != whole[: len(shown)]:
+        raise Wrong("the lines are not the beginning of the whole")
+    shown += [(end, token) for token in whole[len(shown) :]]
+    return Verdict(came[0][0], [at - int(sent.translate(DIGITS)) for at, (_, sent) in shown if sent])
 
 
 def _position(given: bytes) -> tuple[int, ...]:

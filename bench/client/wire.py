@@ -44,7 +44,8 @@ class Wire(asyncio.Protocol):
         """Send a request and wait for the head of its answer."""
         assert self._transport is not None
         content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        accepted = "Accept: application/json, text/event-stream"  # MCP needs both
+        head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\n{accepted}\r\nContent-Type: application/json\r\n"
         self._wants_head, self._head, self._tail, self.pieces = True, b"", b"\r\n", []
         self._transport.write(b"%bContent-Length: %d\r\n\r\n%b" % (head.encode(), len(content), content))
         await self._wait()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.client.oracle import Chunks, Wrong, judge
+from bench.client.oracle import Chunks, Wrong, judge, judge_lines
 from bench.client.wire import Piece
 from bench.rivals.pace import timed_token
 from runyard.domain.redaction.redactor import Redactor
@@ -97,6 +97,18 @@ def test_a_dialect_without_ids_and_without_a_last_event_is_judged_by_its_tokens(
     for wrong in (some[:2], [some[0], *some], some[::-1]):
         with pytest.raises(Wrong):
             judge(came(started, *wrong), 3, end=None)
+
+
+def test_lines_of_several_tokens_are_judged_token_by_token() -> None:
+    def line(text: bytes) -> bytes:
+        return b'id: run-1.1\ndata: {"text":"%b"}\n\n' % text
+
+    whole = line(b"t0 bb t1 t2 ")
+    verdict = judge_lines([(CAME, chunked(line(b"t0 bb t1"), whole))], 3)
+    assert (verdict.first, verdict.delays) == (CAME, [CAME - 11])
+    for wrong in ([line(b"t1"), whole], [line(b"t0 bb t1 t2 "), line(b"t0 bb t1 ")], [line(b"t0 t2 t1 ")], []):
+        with pytest.raises(Wrong):
+            judge_lines(came(*wrong), 3)
 
 
 @pytest.mark.parametrize(
