@@ -121,7 +121,7 @@ servers-for-tests: setup
 
 # One message names missing programs. In CI and for root that is an error; otherwise the tests that need them are skipped.
 programs-for-tests: setup
-	@$(BIN)/python -m scripts.setup.programs --tests bwrap curl nginx chromium prometheus promtool
+	@$(BIN)/python -m scripts.setup.programs --tests bwrap curl nginx chromium prometheus promtool fish zsh
 
 # Exists after a run in which tests failed, but not if pytest itself failed.
 FAILED := $(VENV)/.tests-failed

@@ -1,4 +1,5 @@
-"""Bring the programs that Python packages do not contain, without root: bubblewrap, curl, nginx, Chromium, Prometheus.
+"""Bring the programs that Python packages do not contain, without root: bubblewrap, curl, nginx, Chromium, Prometheus,
+fish, zsh.
 
     python -m scripts.setup.programs bwrap                  for `make run`: a missing program is noted, never an error
     python -m scripts.setup.programs --tests bwrap nginx    for `make test`: in CI and for root, it is an error
@@ -77,6 +78,14 @@ PROGRAMS = {
         (Source(("prometheus",), "usr/bin/prometheus"),),
         "--version",
         "the dashboard and the alerts",
+    ),
+    "fish": Program(("fish",), (Source(("fish",), "usr/bin/fish"),), "--version", "completion in fish"),
+    # the static one starts without the modules in folders of the machine
+    "zsh": Program(
+        ("zsh",),
+        (Source(("zsh-static", "zsh-common"), "bin/zsh-static"), Source(("zsh",), "bin/zsh")),
+        "--version",
+        "completion in zsh",
     ),
     "promtool": Program(("promtool",), (Source(("prometheus",), "usr/bin/promtool"),), "--version", "the alerts"),
 }
@@ -211,6 +220,11 @@ def _write_starter(name: str, path: str) -> None:
     variables = {"LD_LIBRARY_PATH": ":".join(str(folder) for folder in _library_folders())}
     if name == "chromium":
         variables["FONTCONFIG_FILE"] = str(fonts)
+    if name == "zsh":
+        functions = UNPACKED / "usr" / "share" / "zsh" / "functions"
+        variables["FPATH"] = ":".join(str(each) for each in (functions, *functions.rglob("*")) if each.is_dir())
+    if name == "fish":  # it takes the folders beside its program if they are all there
+        (UNPACKED / "usr" / "etc" / "fish").mkdir(parents=True, exist_ok=True)
     settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in variables.items())
     starter = SCRIPTS / name
     starter.unlink(missing_ok=True)

@@ -74,11 +74,18 @@ class Terminal:
 
 @contextmanager
 def terminal(folder: Path, *arguments: str, env: Mapping[str, str]) -> Iterator[Terminal]:
+    """`runyard` in a terminal."""
+    with program_in_terminal(folder, RUNYARD, *arguments, env=environment(**env, TERM="dumb")) as shown:
+        yield shown
+
+
+@contextmanager
+def program_in_terminal(folder: Path, program: Path, *arguments: str, env: Mapping[str, str]) -> Iterator[Terminal]:
     pid, descriptor = pty.fork()
     if pid == 0:
         os.chdir(folder)
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell that runs the tests in the background ignores it
-        os.execve(RUNYARD, ["runyard", *arguments], environment(**env, TERM="dumb"))
+        os.execve(program, [program.name, *arguments], dict(env))
     shown = Terminal(pid, descriptor)
     try:
         yield shown

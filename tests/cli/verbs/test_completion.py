@@ -1,8 +1,7 @@
-"""Completion in a real bash, and in zsh and fish where they are installed: commands, options and the ids of a database,
+"""Completion in a real bash, zsh and fish: commands, options and the ids of a database,
 also after `--install-completion`."""
 
 import asyncio
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,8 +11,10 @@ from runyard.base.clock import SystemClock
 from runyard.domain.api_key import LOCAL
 from runyard.stores.sqlite.store import SqliteStore
 from tests.cli.cli_process import RUNYARD, environment, runyard, serving
+from tests.cli.terminal import program_in_terminal
 from tests.store.factories import a_post, waiting
 from tests.support.eventually import PATIENCE
+from tests.support.session.missing_programs import need
 
 # what bash itself does after a tab, with the words of a line
 PRESS_TAB = """
@@ -21,21 +22,6 @@ COMP_WORDS=(runyard "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POI
 compopt() { echo "compopt $1 $2"; }
 $(complete -p runyard | sed -E 's/.*-F ([^ ]+) .*/\\1/')
 printf '%s\\n' "${COMPREPLY[@]}"
-"""
-
-
-# a line editor of zsh in a separate terminal: each line is typed with a tab, and read until the completed one is seen
-TYPE_IN_ZSH = """
-zmodload zsh/zpty
-zpty -b shell 'zsh -i'
-zpty -w shell 'PS1="> "; echo rea""dy'
-zpty -r shell seen '*ready*' || exit 1
-for typed completed in "$@"; do
-    zpty -n -w shell "$typed"$'\\t'
-    zpty -r shell seen "*$completed*" || exit 1
-    zpty -n -w shell $'\\C-u'
-done
-zpty -d shell
 """
 
 
@@ -93,16 +79,20 @@ def installed(folder: Path, shell: str) -> dict[str, str]:
     return env
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_zsh_completes_commands_options_and_run_ids(tmp_path: Path, run_id: str) -> None:
-    lines = ["runyard runs sh", "runs show", "runyard runs list --st", "list --status"]
-    lines += [f"runyard runs show {run_id[:4]}", f"show {run_id}"]
-    env = installed(tmp_path, "zsh")
-    command = ["zsh", "-f", "-c", TYPE_IN_ZSH, "zsh", *lines]
-    subprocess.run(command, cwd=tmp_path, env=env, timeout=PATIENCE, check=True)
+    env = installed(tmp_path, "zsh") | {"PS1": "ready> ", "TERM": "xterm"}
+    with program_in_terminal(tmp_path, need("zsh"), "-i", env=env) as person:
+        person.until("ready> ")
+        for typed, completed in (
+            ("runyard runs sh", "runs show"),
+            ("runyard runs list --st", "list --status"),
+            (f"runyard runs show {run_id[:4]}", f"show {run_id}"),
+        ):
+            person.type(f"{typed}\t")
+            person.until(completed)
+            person.type("\x15")  # deletes the line
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 def test_fish_completes_commands_options_files_and_run_ids(tmp_path: Path, run_id: str) -> None:
     env = installed(tmp_path, "fish")
     (tmp_path / "copy.db").touch()
@@ -110,7 +100,13 @@ def test_fish_completes_commands_options_files_and_run_ids(tmp_path: Path, run_i
     def completed(line: str) -> list[str]:
         asked = f"complete --do-complete '{line}'"
         done = subprocess.run(
-            ["fish", "-c", asked], cwd=tmp_path, env=env, timeout=PATIENCE, check=True, capture_output=True, text=True
+            [need("fish"), "-c", asked],
+            cwd=tmp_path,
+            env=env,
+            timeout=PATIENCE,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return [offer.split("\t")[0] for offer in done.stdout.splitlines()]
 

@@ -70,7 +70,7 @@ def test_all_that_is_missing_is_said_at_once_with_one_command(
     said = capsys.readouterr().err
     assert [said.count(f"MISSING: {name},") for name in programs.PROGRAMS] == [1] * len(programs.PROGRAMS)
     [command] = [line for line in said.splitlines() if "to install" in line]
-    assert command.endswith("install -y --no-install-recommends bubblewrap curl nginx chromium prometheus")
+    assert command.endswith("install -y --no-install-recommends bubblewrap curl nginx chromium prometheus fish zsh")
     assert ("sudo" in command) is not is_root
 
 
