@@ -105,9 +105,12 @@ def test_the_banner_fits_80_columns_and_names_the_page_first() -> None:
     from runyard import demo
     from runyard.agents.declared.loading import app_of
 
-    for needs_key in (False, True):
-        shown = unstyled(banner(Settings(port=18000), app_of(demo), "http://127.0.0.1:18000", needs_key))
+    deep = f"/{'folder/' * 20}runyard.db"
+    for needs_key, database in ((False, "sqlite:///runyard.db"), (True, f"sqlite://{deep}")):
+        settings = Settings(port=18000, database_url=database)
+        shown = unstyled(banner(settings, app_of(demo), "http://127.0.0.1:18000", needs_key))
         lines = shown.splitlines()
+        assert settings.database_label in "".join(line.strip() for line in lines), "no part of it is left out"
         assert max(map(len, lines)) <= 80
         assert "is ready at" in lines[1]
         assert "page      open" in lines[3]

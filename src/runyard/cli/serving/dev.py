@@ -89,7 +89,7 @@ def banner(settings: "Settings", app: "LoadedApp", url: str, needs_key: bool = F
         ("page", f"open {style(url, fg='green', bold=True)} in a browser"),
         ("chat", f"{where}runyard chat"),
         ("agents", _wrapped(agents)),
-        ("database", settings.database_label),
+        ("database", _folded(settings.database_label)),
         *([("keys", KEYS)] if needs_key else []),
         ("API", _commands(url, "Who knows Python and Kubernetes?" if default == DEMO else "Hello!", needs_key)),
         ("stop", "Ctrl-C; runs that have not ended continue at the next start"),
@@ -114,6 +114,12 @@ def _commands(url: str, question: str, needs_key: bool) -> str:
         f"curl -N {url}/api/runs/$run/events" + (f"{more}{key}".removesuffix(more)),
     )
     return f"\n{'':{NAME}}".join(commands)
+
+
+def _folded(text: str) -> str:
+    """Return a text without spaces, such as a path, in lines."""
+    width = WIDTH - NAME
+    return f"\n{'':{NAME}}".join(text[at : at + width] for at in range(0, len(text), width))
 
 
 def _wrapped(text: str) -> str:
