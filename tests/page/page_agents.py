@@ -6,6 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.models.test import TestModel
+
 import runyard
 from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent, Output
@@ -146,6 +149,7 @@ async def sorter(ctx: Context) -> str:
 
 NOWHERE = "http://127.0.0.1:9"
 OTHERS = [
+    runyard.pydantic_ai(PydanticAgent(TestModel(custom_output_text="Paris."), name="geographer")),
     sleeper,
     payer,
     sorter,

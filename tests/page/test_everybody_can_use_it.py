@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from playwright.async_api import ViewportSize, expect
 
+from runyard.base.ids import new_id
 from tests.page.conftest import NewTab, Site
 from tests.page.page_tab import Tab, answer, ended
 
@@ -40,7 +41,87 @@ async def findings(tab: Tab, rules: dict[str, Any] | None = None) -> list[str]:
     ]
 
 
-async def a_view(tab: Tab, name: str) -> None:
+async def a_conversation(tab: Tab, site: Site, name: str) -> None:
+    """A channel or a DM with messages, a reply and a reaction, or the agent that remembers them."""
+    http, page = site.api.http, tab.page
+    site.gates.open["porter"].set()
+    body = {"name": f"pier-{new_id()}", "agents": ["porter"]}
+    channel = (await http.post("/api/channels", json=body)).json()["id"]
+    dm = (await http.post("/api/dms", json={"agentId": "porter"})).json()["id"]
+    first = (await http.post("/api/messages", json={"channelId": channel, "text": "A **ferry** is late"})).json()["id"]
+    await http.post("/api/messages", json={"channelId": channel, "text": "how late?", "parentMessageId": first})
+    await http.post("/api/messages", json={"dmConversationId": dm, "text": "carry this"})
+    await tab.open({"dm": f"dms/{dm}", "memory": "agents/porter"}.get(name, f"channels/{channel}"))
+    if name == "memory":
+        await expect(page.get_by_role("region", name="Memory")).to_contain_text("news")
+        return
+    messages = page.get_by_role("log", name="Messages")
+    await expect(messages.get_by_role("article", name="Message of porter").first).to_be_visible()
+    if name == "settings":
+        await page.get_by_role("button", name="Settings").click()
+        await expect(page.get_by_role("dialog", name="Channel settings")).to_be_visible()
+    if name == "thread":
+        mine = messages.get_by_role("article", name="Message of local").first
+        await mine.hover()
+        await mine.get_by_role("button", name="Add reaction").click()
+        await mine.get_by_role("button", name="React with 👍").click()
+        await expect(mine.get_by_role("group", name="Reactions")).to_be_visible()
+        await mine.get_by_role("button", name=re.compile("repl")).first.click()
+        await expect(page.get_by_role("complementary", name="Thread")).to_be_visible()
+
+
+async def a_run(tab: Tab, name: str) -> None:
+    """A run in the inspector, or two that are compared."""
+    page = tab.page
+    match name:
+        case "inspector":
+            run = await tab.begin("traveller", "to Rome")
+            await ended(run)
+            await run.get_by_role("link", name="Inspect run").click()
+            await expect(page.get_by_role("region", name="Waterfall")).to_contain_text("book")
+        case "request":
+            run = await tab.begin("traveller", "to Rome")
+            await ended(run)
+            await run.get_by_role("link", name="Inspect run").click()
+            await page.get_by_role("button", name="What turn#2 sent").click()
+            await expect(page.get_by_role("region", name="Sent tools")).to_be_visible()
+        case "compare":
+            for text in ("to Rome", "elsewhere"):
+                await ended(await tab.begin("traveller", text))
+            await page.get_by_role("navigation", name="Main").get_by_role("link", name="Runs").click()
+            for row in (2, 1):
+                await page.get_by_role("table", name="Runs").get_by_role("row").nth(row).get_by_role("checkbox").check()
+            await page.get_by_role("button", name="Compare", exact=True).click()
+            await expect(page.get_by_role("note", name="Difference of the texts")).to_be_visible()
+        case _:
+            raise AssertionError(name)
+
+
+async def a_dialog(tab: Tab, name: str) -> None:
+    """A dialog."""
+    page = tab.page
+    match name:
+        case "account":
+            await tab.open()
+            await page.get_by_role("button", name="Signed in as local").click()
+            await expect(page.get_by_role("dialog", name="Account")).to_be_visible()
+        case "new channel":
+            await tab.open("channels")
+            await page.get_by_role("button", name="New channel").click()
+            await expect(page.get_by_role("dialog", name="New channel").get_by_role("checkbox").first).to_be_visible()
+        case "palette":
+            await tab.open()
+            await page.keyboard.press("Control+k")
+            await expect(page.get_by_role("option").first).to_be_visible()
+        case "help":
+            await tab.open()
+            await page.get_by_role("button", name="Keyboard shortcuts").click()
+            await expect(page.get_by_role("dialog")).to_be_visible()
+        case _:
+            raise AssertionError(name)
+
+
+async def a_view(tab: Tab, site: Site, name: str) -> None:
     """A view with something in it."""
     page = tab.page
     match name:
@@ -79,25 +160,15 @@ async def a_view(tab: Tab, name: str) -> None:
             await ended(await tab.begin("hostile", "quote"))
             await page.get_by_role("list", name="Sources").get_by_role("button").first.click()
             await expect(page.get_by_role("dialog")).to_be_visible()
-        case "inspector":
-            run = await tab.begin("traveller", "to Rome")
-            await ended(run)
-            await run.get_by_role("link", name="Inspect run").click()
-            await expect(page.get_by_role("region", name="Waterfall")).to_contain_text("book")
-        case "request":
-            run = await tab.begin("traveller", "to Rome")
-            await ended(run)
-            await run.get_by_role("link", name="Inspect run").click()
-            await page.get_by_role("button", name="What turn#2 sent").click()
-            await expect(page.get_by_role("region", name="Sent tools")).to_be_visible()
-        case "palette":
-            await tab.open()
-            await page.keyboard.press("Control+k")
-            await expect(page.get_by_role("option").first).to_be_visible()
-        case "help":
-            await tab.open()
-            await page.get_by_role("button", name="Keyboard shortcuts").click()
-            await expect(page.get_by_role("dialog")).to_be_visible()
+        case "question":
+            await tab.begin("booker", "my seat")
+            await expect(page.get_by_role("group", name="Question Which seat for my seat?")).to_be_visible()
+        case "channel" | "settings" | "thread" | "dm" | "memory":
+            await a_conversation(tab, site, name)
+        case "inspector" | "request" | "compare":
+            await a_run(tab, name)
+        case "palette" | "help" | "account" | "new channel":
+            await a_dialog(tab, name)
         case _:
             await tab.open(name)
             await expect(page.get_by_role("main")).to_be_visible()
@@ -106,13 +177,14 @@ async def a_view(tab: Tab, name: str) -> None:
 VIEWS = [
     *("new chat", "chat", "approval", "error", "sources", "inspector", "request", "palette", "help"),
     *("options", "sharing", "shared", "overview", "runs", "approvals", "channels"),
+    *("question", "compare", "account", "new channel", "channel", "settings", "thread", "dm", "memory"),
 ]
 
 
 @pytest.mark.parametrize("name", VIEWS)
 async def test_axe_finds_nothing_serious_and_nothing_sticks_out(new_tab: NewTab, site: Site, name: str) -> None:
     tab = await new_tab(site.url, bypass_csp=True, color_scheme="light", reduced_motion="reduce")
-    await a_view(tab, name)
+    await a_view(tab, site, name)
     await tab.page.evaluate(AXE.read_text(encoding="utf-8"))
     light = await findings(tab)
     await tab.page.emulate_media(color_scheme="dark")

@@ -33,8 +33,8 @@ async def opened(where: Locator) -> None:
     await where.locator("details").evaluate_all("all => all.forEach(each => (each.open = true))")
 
 
-async def test_in_a_chat(new_tab: NewTab, site: Site) -> None:
-    tab = await new_tab(site.url)
+async def test_in_a_chat(new_tab: NewTab, any_site: Site) -> None:
+    tab = await new_tab(any_site.url)
     run = await tab.begin("hostile", HOSTILE[0])
     await ended(run)
     await opened(run)
@@ -52,8 +52,8 @@ async def test_in_a_chat(new_tab: NewTab, site: Site) -> None:
     assert "noopener" in (await link.get_attribute("rel") or "")
 
 
-async def test_in_the_inspector_the_inbox_and_the_lists(new_tab: NewTab, site: Site) -> None:
-    tab = await new_tab(site.url)
+async def test_in_the_inspector_the_inbox_and_the_lists(new_tab: NewTab, any_site: Site) -> None:
+    tab = await new_tab(any_site.url)
     run = await tab.begin("hostile", HOSTILE[1])
     await ended(run)
     run_id = await run.get_attribute("data-run")
@@ -72,16 +72,16 @@ async def test_in_the_inspector_the_inbox_and_the_lists(new_tab: NewTab, site: S
     await is_harmless(tab)
 
 
-async def test_the_policy_stops_what_would_get_through(new_tab: NewTab, site: Site) -> None:
+async def test_the_policy_stops_what_would_get_through(new_tab: NewTab, any_site: Site) -> None:
     """The second wall: were a tag left in by mistake, the browser would still refuse it."""
-    tab = await new_tab(site.url)
+    tab = await new_tab(any_site.url)
     await tab.open()
     html = "".join(said for said in HOSTILE if "http-equiv" not in said)  # which no policy can stop
     await tab.page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", html)
     await tab.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert await tab.page.evaluate("() => window.owned") is None
     assert any("Content Security Policy" in error for error in tab.errors)
-    answers = await site.api.http.get("/")
+    answers = await any_site.api.http.get("/")
     assert "'unsafe" not in answers.headers["content-security-policy"]
     tab.errors.clear()
     tab.strays.clear()  # Chromium tells of requests that the policy then stops

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+import time
+from functools import partial
+from typing import Literal
 
 from playwright.async_api import expect
 
+from runyard.base.ids import new_id, new_secret
+from runyard.domain.api_key import LOCAL, SECRET_LENGTH, digest_of
+from runyard.domain.conversations.thread import Share
 from tests.page.conftest import NewTab, Site
 from tests.page.page_tab import Tab, answer, ended
+from tests.support.eventually import eventually
 from tests.support.in_process.live_server import Server
 from tests.web.access.every_route import bearer
 
@@ -42,6 +49,28 @@ async def test_an_answer_is_judged_with_a_comment_and_it_can_be_taken_back(tab: 
     await expect(tab.runs.first.get_by_text("The train is too early.")).to_have_count(0)
     rows = (await any_site.api.http.get("/api/runs", params={"limit": 2})).json()["runs"]
     assert [row["feedback"] for row in rows] == [None, None]
+
+
+async def test_a_link_shows_nothing_after_it_has_expired(new_tab: NewTab, any_site: Site) -> None:
+    api = any_site.api
+    thread = await api.thread(agent="rememberer")
+    await api.ended(await api.post("rememberer", "soon over", thread))
+    [newest] = (await api.store.first_messages([thread])).values()
+    for valid_ms, shown in ((60_000, "Conversation"), (1, "Not found or expired")):
+        token = new_secret(SECRET_LENGTH)
+        share = Share(id=new_id(), owner=LOCAL, thread_id=thread, digest=digest_of(token), upto=newest.id)
+        expires_at = (await api.store.create_share(share, valid_ms, 9)).expires_at
+        page = (await new_tab(any_site.url)).page
+        if valid_ms == 1:
+            await eventually("the link has expired", partial(_is_past, expires_at))
+        await page.goto(f"{any_site.url}/#/shared/{token}")
+        role: Literal["region", "heading"] = "region" if valid_ms > 1 else "heading"
+        await expect(page.get_by_role(role, name=shown)).to_be_visible()
+        await expect(page.get_by_text("soon over").first).to_be_visible(visible=valid_ms > 1)
+
+
+async def _is_past(ms: int) -> bool:
+    return time.time() * 1000 > ms
 
 
 async def test_a_link_shows_the_conversation_until_it_is_revoked(tab: Tab, new_tab: NewTab, any_site: Site) -> None:

@@ -39,12 +39,17 @@ async def test_agents_say_what_they_do_and_what_to_ask_and_drafts_survive(tab: T
 async def test_an_answer_has_tables_and_colours_and_can_be_copied_and_made_again(tab: Tab) -> None:
     page = tab.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await ended(await tab.begin("rememberer", "no code"))
+    assert not any("/assets/highlight-" in url for url in asked), "colours are loaded when there is code"
     run = await tab.begin("weigher", "my bag")
     await ended(run)
     cell = answer(run).get_by_role("cell", name="12")
     assert await cell.evaluate("cell => getComputedStyle(cell).textAlign") == "right"
     await expect(answer(run).locator(".hl-keyword")).to_have_text(["def", "return"])
     await expect(answer(run).locator(".hl-comment")).to_have_text("# in kg")
+    assert sum("/assets/highlight-" in url for url in asked) == 1
     await run.get_by_role("button", name="Copy answer").click()
     await expect(run.get_by_role("button", name="Copied")).to_be_visible()
     assert (await page.evaluate("navigator.clipboard.readText()")).startswith("| what | kg |")

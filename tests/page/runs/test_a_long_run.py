@@ -12,15 +12,15 @@ MOST_ROWS = 200
 
 
 @pytest.fixture(scope="module")
-async def long_run(site: Site) -> str:
-    run_id = await site.api.post("flood")
-    await site.api.ended(run_id)
+async def long_run(any_site: Site) -> str:
+    run_id = await any_site.api.post("flood")
+    await any_site.api.ended(run_id)
     return run_id
 
 
 @pytest.fixture
-async def inspector(new_tab: NewTab, site: Site, long_run: str) -> Tab:
-    tab = await new_tab(site.url)
+async def inspector(new_tab: NewTab, any_site: Site, long_run: str) -> Tab:
+    tab = await new_tab(any_site.url)
     await tab.open(f"runs/{long_run}")
     await expect(tab.page.get_by_role("slider", name="Event")).to_have_value(str(MANY))
     return tab

@@ -10,6 +10,8 @@ from tests.page.conftest import Site
 from tests.page.page_tab import Tab, answer, ended
 from tests.support.eventually import eventually
 
+TIME = re.compile(r"^\d+(\.\d+)? m?s$")
+
 
 async def test_each_step_shows_its_cost_and_request_and_the_run_continues_in_a_fork(tab: Tab, any_site: Site) -> None:
     page = tab.page
@@ -34,6 +36,24 @@ async def test_each_step_shows_its_cost_and_request_and_the_run_continues_in_a_f
     await ended(tab.run("and now?"))
     await expect(answer(tab.run("and now?"))).to_have_text("I was told 5 messages.")
     any_site.gates.calls.clear()
+
+
+async def test_the_instructions_and_tools_of_a_step_are_shown_and_a_step_of_a_framework_is_explained(tab: Tab) -> None:
+    page = tab.page
+    sent = page.get_by_role("dialog")
+    for agent, end in (("tireless", "done"), ("geographer", "done")):
+        run = await tab.begin(agent, "go on")
+        await ended(run, end)
+        await run.get_by_role("link", name="Inspect run").click()
+        await page.get_by_role("button", name="What turn#1 sent").click()
+        if agent == "tireless":
+            messages = sent.get_by_role("region", name="Sent messages")
+            await expect(messages.locator("figcaption")).to_have_text([re.compile("^system"), re.compile("^user")])
+            await expect(messages).to_contain_text("You never rest.")
+            await expect(sent.get_by_role("region", name="Sent tools")).to_contain_text("ponder")
+        else:
+            await expect(sent).to_contain_text("pydantic-ai makes the requests of agent geographer.")
+        await page.keyboard.press("Escape")
 
 
 async def test_a_run_that_has_started_is_not_in_the_queue_and_can_be_stopped_and_retried(tab: Tab) -> None:
@@ -66,6 +86,8 @@ async def test_two_runs_are_compared_side_by_side(tab: Tab) -> None:
     await expect(table.get_by_role("row", name="tools")).to_contain_text("book")
     await expect(table.get_by_role("row", name="tools")).to_contain_text("none")
     await expect(table.get_by_role("row", name="cost")).to_contain_text("$0.01")
+    for name in ("in the queue", "took"):
+        await expect(table.get_by_role("row", name=name).get_by_role("cell")).to_have_text([TIME, TIME])
     texts = page.get_by_role("note", name="Difference of the texts")
     await expect(texts.locator("del")).to_have_text(re.compile(r"All is \*\*booked\*\*\."))
     await expect(texts.locator("ins")).to_have_text(re.compile("I was told 1 messages."))

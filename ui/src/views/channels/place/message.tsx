@@ -153,7 +153,7 @@ function Reactions({ message }: { message: Message }) {
           type="button"
           class="reaction"
           title={who.join(", ")}
-          aria-label={`${emoji} by ${who.join(", ")}`}
+          aria-label={`${emoji} ${who.length} by ${who.join(", ")}`}
           onClick={() => start(() => react(message.id, emoji))}
         >
           {emoji} {who.length}
