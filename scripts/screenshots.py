@@ -14,8 +14,9 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, expect
 
+import runyard
 import runyard.demo
-from runyard.agents.declared.loading import app_of, load
+from runyard.agents.declared.loading import App, app_of, load
 from runyard.settings import Settings
 from tests.page.page_tab import Tab, a_tab, ended
 from tests.support.browser import browser
@@ -27,7 +28,7 @@ OFFICE = ROOT / "examples" / "office"
 MOST_BYTES = 150_000
 SCHEMES = ("light", "dark")
 REFUND, REFUNDED = "I want my money back for A-1001", "Please refund A-1001, the lid is broken"
-WIDTH, HEIGHT = 1280, {"chat": 880, "inspector": 780}
+WIDTH, HEIGHT = 1280, {"chat": 880, "inspector": 780, "overview": 1180}
 
 
 async def main() -> int:
@@ -36,7 +37,7 @@ async def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         async with (
             browser() as found,
-            served(_settings(Path(folder), "demo"), app_of(runyard.demo)) as demo,
+            served(_settings(Path(folder), "demo"), _with_costs(app_of(runyard.demo))) as demo,
             served(_settings(Path(folder), "office"), load(OFFICE)) as office,
         ):
             await _history(demo)
@@ -62,12 +63,30 @@ def _url(server: Server) -> str:
     return f"http://127.0.0.1:{server.port}"
 
 
+def _with_costs(app: App) -> App:
+    """The demo, and two agents that give the overview something to count: one whose model costs money, one that
+    fails."""
+    usage = {"input_tokens": 1_840, "output_tokens": 260, "usd": 0.012}
+    turns = [{"text": "Three orders are late: A-1003, A-1007 and A-1010.", "usage": usage}]
+    reporter = runyard.Agent("reporter", model="scripted", turns=turns, chat=False)
+
+    @runyard.agent(chat=False)
+    async def courier(ctx: runyard.Context) -> None:
+        """Ask the delivery service for a place."""
+        raise ConnectionError("The delivery service does not answer.")
+
+    return App({**app.agents, "reporter": reporter, "courier": courier}, app.collections, app.default)
+
+
 async def _history(demo: Server) -> None:
     """What was said before the visitor came."""
     for agent, text in (
         ("device", "Run the plan"),
         ("slow", "Take your time"),
         ("cv-screener", "Who speaks Portuguese?"),
+        ("reporter", "Which orders are late?"),
+        ("courier", "Where is the parcel of A-1003?"),
+        ("reporter", "And which were late last week?"),
         ("assistant", "Where is my desk lamp, A-1002?"),
         ("cv-screener", "Who knows Postgres and Kubernetes?"),
     ):
@@ -163,7 +182,7 @@ async def _take(found: Browser, server: Server, scheme: str, name: str, scene: S
 
 async def _settle(page: Page) -> None:
     """Until the numbers in the bar and the titles of all chats are there; nothing has the mouse over it."""
-    await page.mouse.move(640, 799)
+    await page.mouse.move(WIDTH - 1, 799)
     await page.get_by_role("status", name="Overview").get_by_text("queued").wait_for()
     await expect(page.get_by_role("navigation", name="Chats").get_by_role("link", name="New chat")).to_have_count(0)
 
