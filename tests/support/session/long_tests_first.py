@@ -30,6 +30,7 @@ BESIDE = (
     "tests/web/access/test_two_owners.py",
     "tests/web/access/test_access.py",
     "tests/flow/executors/test_celery_executes_runs.py",
+    "tests/flow/agents/test_agents_of_other_frameworks.py",
 )
 
 
