@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runyard.cli.clients.short_ids import whole_approval_id, whole_run_id
+from runyard.cli.clients.short_ids import whole_approval_id, whole_key_id, whole_run_id
 from runyard.cli.terminal import tables
 from runyard.client import ApprovalInfo, RunInfo
 from runyard.errors import Invalid, NotFound
@@ -18,17 +18,20 @@ RUNS = [
     "01a1e52d-1111-716f-aa47-111111111111",
 ]
 ASKED = "approval_01a1e52c-90ef-416f-aa47-9cf6bf642cc5"
+QUESTION = "wait_01a1e52c-90ef-716f-aa47-9cf6bf642cc5"
 
 
 class Server:
     """As much of a client as short ids need."""
 
-    async def runs(self, page: int) -> AsyncIterator[Any]:
-        for run_id in RUNS:
-            yield SimpleNamespace(run_id=run_id)
+    async def find_ids(self, kind: str, part: str) -> list[str]:
+        ids = RUNS if kind == "run" else [QUESTION, ASKED]
+        return [
+            each for each in ids if part in (each[: len(part)], each[-len(part) :], each.partition("_")[2][: len(part)])
+        ]
 
-    async def approvals(self) -> AsyncIterator[Any]:
-        yield SimpleNamespace(approval_id=ASKED)
+    async def keys(self, owner: None) -> AsyncIterator[Any]:
+        yield SimpleNamespace(key_id="abcdefgh1234")
 
 
 CLIENT: Any = Server()
@@ -62,8 +65,11 @@ async def test_a_short_id_that_two_runs_have_is_an_error_that_lists_them() -> No
 async def test_too_few_characters_and_no_match_are_said() -> None:
     with pytest.raises(Invalid, match="at least 8 characters"):
         await whole_run_id(CLIENT, "01a1e52")
-    with pytest.raises(NotFound, match="give the whole id"):
+    with pytest.raises(NotFound, match="There is no run whose id starts or ends with ffffffff"):
         await whole_run_id(CLIENT, "ffffffff")
+    assert await whole_key_id(CLIENT, "efgh1234") == "abcdefgh1234"
+    with pytest.raises(NotFound, match="No key among the newest 1 has an id .*; give the whole id"):
+        await whole_key_id(CLIENT, "ffffffff")
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 80, 120])

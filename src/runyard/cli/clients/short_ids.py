@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from runyard.client.wire import ChannelInfo
 
 RUN = len("01a1e52c-90ef-716f-aa47-9cf6bf642cc5")
-APPROVAL = RUN + len("approval_")
+APPROVALS = "approval_"  # the prefix of their ids; approvals are waits
+APPROVAL = RUN + len(APPROVALS)
 WAIT = RUN + len("wait_")
 KEY = 12
 SHORTEST = 8
@@ -45,7 +46,7 @@ async def whole_wait_id(client: "AnyClient", given: str) -> str:
 async def _found(client: "AnyClient", given: str, what: str, kind: "IdKind") -> str:
     """Return the only id that the database has with this beginning or end."""
     _check_length(given, what)
-    found = await client.find_ids(kind, given)
+    found = [each for each in await client.find_ids(kind, given) if what != "approval" or each.startswith(APPROVALS)]
     if not found:
         raise NotFound(f"There is no {what} whose id starts or ends with {given}.")
     return _only(found, given, what)
