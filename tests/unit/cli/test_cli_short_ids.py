@@ -68,7 +68,7 @@ async def test_too_few_characters_and_no_match_are_said() -> None:
     with pytest.raises(NotFound, match="There is no run whose id starts or ends with ffffffff"):
         await whole_run_id(CLIENT, "ffffffff")
     assert await whole_key_id(CLIENT, "efgh1234") == "abcdefgh1234"
-    with pytest.raises(NotFound, match="No key among the newest 1 has an id .*; give the whole id"):
+    with pytest.raises(NotFound, match=r"No key among the newest 1 has .*; give the whole id"):
         await whole_key_id(CLIENT, "ffffffff")
 
 
