@@ -341,7 +341,7 @@ async def book():
     client, found, asked = await connect(os.environ["BINDING"], "airline"), Reader(), []
     await follow(client, found, client.send_message(message("a seat")))
     for value in (data({"row": 12}), "Oslo", "yes"):
-        asked.append(found.asked)
+        asked.append(found.questions)
         await follow(client, found, client.send_message(message(value, task=found.task)))
     say(asked=asked, text=found.text, state=found.state)
 

@@ -31,6 +31,8 @@ BESIDE = (
     "tests/web/access/test_access.py",
     "tests/flow/executors/test_celery_executes_runs.py",
     "tests/flow/agents/test_agents_of_other_frameworks.py",
+    "tests/clients/every/test_tools_and_questions_over_cuts.py",
+    "tests/clients/every/test_keys.py",
 )
 
 
