@@ -32,7 +32,8 @@ def fake_mcp_server() -> Iterator[FakeMcpServer]:
     made = FakeMcpServer(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
     server = MCPServer("payments")
     server.tool()(made.charge)
-    config = uvicorn.Config(server.streamable_http_app(host="127.0.0.1"), log_level="critical")
+    # without a configuration of its loggers, which belong to the whole process
+    config = uvicorn.Config(server.streamable_http_app(host="127.0.0.1"), log_config=None, access_log=False)
     serving = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(serving.serve([listener])))
     thread.start()
