@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -36,4 +38,5 @@ def test_the_work_of_a_child_counts_for_its_server() -> None:
         finally:
             for pid in usage.family_cpu_ns(parent.pid):
                 if pid != parent.pid:
-                    subprocess.run(["kill", "-9", str(pid)], check=True)
+                    os.kill(pid, signal.SIGKILL)
+            parent.kill()
