@@ -22,7 +22,6 @@ async def echo(ctx: runyard.Context) -> str:
 
 
 APP = App({"echo": echo}, {}, "echo")
-SHOWN_TASK = ["get_run", "get_messages", "get_thread"]  # a stream of A2A begins with the task
 OF_REQUESTS = {
     *("accept", "ancestors", "get_messages", "get_named_run", "get_named_thread", "get_run", "get_runs", "get_thread"),
     *("get_thread_head", "history", "list_runs", "list_waits", "read", "read_logs", "recent_messages", "snapshot"),
@@ -70,7 +69,7 @@ CALLS = {
     "responses": (["accept"], ["accept"]),
     "completions": (["accept"], ["accept"]),
     "mcp": (["get_thread_head", "accept"], ["get_thread_head", "accept"]),
-    "a2a": (["get_thread_head", "accept", *SHOWN_TASK], ["get_thread_head", "accept", *SHOWN_TASK]),
+    "a2a": (["get_thread_head", "accept", "get_messages"], ["get_thread_head", "accept", "get_messages"]),
 }
 
 

@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event, ModelThinking, ModelToken, StepFinished
+from runyard.faces.a2a import follow as a2a
+from runyard.faces.a2a import objects as a2a_objects
+from runyard.faces.a2a.translate import Translation as TaskTranslation
 from runyard.faces.ag_ui import follow as ag_ui
 from runyard.faces.ai_sdk import follow as ai_sdk
 from runyard.faces.langgraph import follow as langgraph
+from runyard.faces.mcp import follow as mcp
 from runyard.faces.openai import follow as openai
 from runyard.faces.openai.chat_translate import ChunkTranslation
 from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent, TextFrames
@@ -20,7 +24,7 @@ from tests.faces.samples.random_logs import QUEUED, log, logs_of
 from tests.faces.samples.sample_events import RUN_ID
 
 MODES = (("messages-tuple",), ("values", "messages-tuple"), ("updates",), ("messages",))
-words = st.text(max_size=4) | st.sampled_from(["\n", '"', "\\", "%d", "\x00", "\u2028", "\U0001f600", "</x>"])
+words = st.text(max_size=4) | st.sampled_from(["\n", "x" * 60, '"', "\\", "%d", "\x00", "\u2028", "\U0001f600", "</x>"])
 logs = logs_of(words, most=5)
 Make = Callable[[int, int], PartEncoder]
 
@@ -34,7 +38,27 @@ def _langgraph(modes: Sequence[str]) -> Make:
     return make
 
 
+def _a2a(part: int, after: int) -> PartEncoder:
+    return a2a.Updates(a2a_objects.Place("context", "http://pod"), part, RUN_ID, msgspec.json.encode, None)
+
+
+def _a2a_subscribed(part: int, after: int) -> PartEncoder:
+    place = a2a_objects.Place("context", "http://pod")
+    return a2a.LaterUpdates(place, TaskTranslation(RUN_ID), msgspec.json.encode)
+
+
+def _mcp(**options: Any) -> Make:
+    def make(part: int, after: int) -> PartEncoder:
+        return mcp.Encoder(RUN_ID, mcp.Call(1, "token", part=part, **options), after=after, is_primed=part == 1)
+
+    return make
+
+
 ENCODERS: dict[str, Make] = {
+    "mcp": _mcp(asks=True, is_stateless=False),
+    "mcp, stateless": _mcp(asks=True, is_stateless=True),
+    "a2a": _a2a,
+    "a2a, subscribed": _a2a_subscribed,
     "openai": lambda part, after: openai.EventEncoder(RUN_ID, part, after - 1),
     "chat completions": lambda part, after: ChunkTranslation(RUN_ID, part),
     "ai": lambda part, after: ai_sdk.Encoder(ai_sdk.Parts(RUN_ID, part, part), after),
@@ -54,6 +78,7 @@ def one_by_one(encoder: PartEncoder, events: Sequence[Event]) -> bytes:
 
 
 def known(encoder: Any) -> Any:
+    encoder = getattr(encoder, "_answer", encoder)
     return vars(encoder).get("_translation", getattr(encoder, "translation", None)).state
 
 
@@ -121,7 +146,7 @@ class Recording(PartEncoder):
         self.is_over = True
         return b"alone"
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         self.texts += pieces
         return b"together"
 

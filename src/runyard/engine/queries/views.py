@@ -96,6 +96,10 @@ class Views:
         """Return the newest messages of a thread below an id, oldest first."""
         return await self._store.recent_messages(thread.id, checked_cursor(before), limit)
 
+    async def message(self, message_id: str) -> Message | None:
+        """Return a message of a run that the caller may read."""
+        return (await self._store.get_messages([message_id])).get(message_id)
+
     async def question(self, run: Run) -> str:
         """Return the text of the message that the run answers, or an empty text."""
         return (await self.questions([run])).get(run.id, "")

@@ -1,6 +1,6 @@
 """Finds tasks, and follows them: as a stream, or until they end or require input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.errors import Gone, NotFound
 from runyard.faces.a2a import objects, wire
-from runyard.faces.a2a.objects import Place, Shown
+from runyard.faces.a2a.objects import ANSWER, Place, Shown
 from runyard.faces.a2a.state import CLOSING, TERMINAL, State
 from runyard.faces.a2a.translate import Translation
 from runyard.web.context import Context
 from runyard.web.run_to_end import events_until_end
-from runyard.web.streaming.part_encoder import PartEncoder
+from runyard.web.streaming.part_encoder import TEXT, PartEncoder, TextEvent
 
 TRANSLATION = translation_kind("a2a", 1, State, Translation)
 Frame = Callable[[Shown], bytes]
@@ -70,15 +70,35 @@ async def context_id(call: Call, run: Run) -> str:
     return thread.external_id or thread.id
 
 
-class Updates(PartEncoder):
+class TaskEncoder(PartEncoder):
+    """Encodes updates of a task for one request."""
+
+    def __init__(self, place: Place, translation: Translation, frame: Frame) -> None:
+        self._translation = translation
+        self._place = place
+        self._frame = frame
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
+        state = self._translation.state
+        if not state.is_writing:
+            return None
+        if kind == "model.thinking":
+            return b""
+        state.written += pieces
+        return self.frames_of(ANSWER, lambda: self._encoded([objects.chunk(TEXT, append=True)])).of(pieces)
+
+    def _encoded(self, updates: Sequence[Shown]) -> bytes:
+        run_id = self._translation.state.run_id
+        return b"".join([self._frame(objects.completed(each, run_id, self._place)) for each in updates])
+
+
+class Updates(TaskEncoder):
     """Encodes the updates of one part of a run: first the task as it is at the beginning of the part. It is over when
     the task ends or requires input."""
 
     def __init__(self, place: Place, part: int, run_id: str, frame: Frame, history_length: int | None) -> None:
-        self._translation = Translation(run_id)
-        self._place = place
+        super().__init__(place, Translation(run_id), frame)
         self._part = part
-        self._frame = frame
         self._history_length = history_length
         self._has_begun = False
 
@@ -90,17 +110,15 @@ class Updates(PartEncoder):
         if not self._has_begun:
             self._has_begun = True
             return self._frame({"task": objects.task(state, self._place, self._history_length)})
-        return b"".join([self._frame(objects.completed(each, state.run_id, self._place)) for each in found])
+        return self._encoded(found)
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
+        return super().more_text(kind, pieces, texts) if self._has_begun else None
 
 
-class LaterUpdates(PartEncoder):
+class LaterUpdates(TaskEncoder):
     """Encodes the updates of a task after the task as it was when a client subscribed. It is over when the task ends or
     requires input again."""
-
-    def __init__(self, place: Place, translation: Translation, frame: Frame) -> None:
-        self._translation = translation
-        self._place = place
-        self._frame = frame
 
     @property
     def first(self) -> bytes:
@@ -110,7 +128,7 @@ class LaterUpdates(PartEncoder):
         before = self._translation.state.status
         found, state = self._translation.take(event), self._translation.state
         self.is_over = state.name in CLOSING and state.status is not before
-        return b"".join([self._frame(objects.completed(each, state.run_id, self._place)) for each in found])
+        return self._encoded(found)
 
 
 async def until_pause(call: Call, run_id: str, part: int) -> State:

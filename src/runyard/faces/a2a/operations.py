@@ -28,7 +28,7 @@ class Operation(NamedTuple):
 
 async def send(call: Call, given: wire.SendMessage) -> Result:
     """Send a message, and return the task when it has ended or requires input."""
-    run_id, part = await start(call, given)
+    run_id, part, place = await start(call, given)
     length = given.configuration.historyLength
     if given.configuration.returnImmediately:
         return {"task": await tasks.shown(call, await call.engine.views.run(call.owner, run_id), length)}
@@ -36,14 +36,12 @@ async def send(call: Call, given: wire.SendMessage) -> Result:
         state = await until_pause(call, run_id, part)
     except ClientGone:
         return Response(status_code=499)
-    place = await place_of(call, await call.engine.views.run(call.owner, run_id))
     return {"task": objects.task(state, place, length)}
 
 
 async def stream(call: Call, given: wire.SendMessage) -> Result:
     """Send a message, and follow its task."""
-    run_id, part = await start(call, given)
-    place = await place_of(call, await call.engine.views.run(call.owner, run_id))
+    run_id, part, place = await start(call, given)
     updates = Updates(place, part, run_id, call.frame, given.configuration.historyLength)
     return PartStream(call.context, run_id, updates, {RUN_ID: run_id})
 

@@ -19,7 +19,7 @@ import msgspec
 from runyard.base.ids import new_id
 from runyard.base.json_schema import check_value
 from runyard.domain.content.parts import DataPart, TextPart
-from runyard.domain.events import clean
+from runyard.domain.events import Event, RunQueued, clean
 from runyard.domain.runs.run import Run
 from runyard.domain.runs.thread_head import ThreadHead
 from runyard.domain.task import RunOptions
@@ -31,7 +31,7 @@ from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, BadRequest, Invalid, KeyReused, NotFound
 from runyard.faces.a2a import inputs, push, wire
-from runyard.faces.a2a.follow import TRANSLATION, Call, context_id, find
+from runyard.faces.a2a.follow import TRANSLATION, Call, context_id, find, place_of
 from runyard.faces.a2a.inputs import Answer, Decision, GivenPart
 from runyard.faces.a2a.objects import Place
 from runyard.web.responses import key_of
@@ -60,6 +60,7 @@ class Started(NamedTuple):
 
     run_id: str
     part: int
+    place: Place
 
 
 class Prepared(NamedTuple):
@@ -98,7 +99,15 @@ async def _ask(call: Call, message: wire.Message, config: wire.PushConfig | None
         await push.save(call, await engine.views.run(owner, accepted.run_id), config, at_end=False)
     elif config is not None:
         engine.pushes.add_stored(accepted.run_id)
-    return Started(accepted.run_id, 1)
+    return Started(accepted.run_id, 1, await _place(call, context, accepted.run_id, accepted.event))
+
+
+async def _place(call: Call, context: str, run_id: str, event: Event | None) -> Place:
+    """Return the place of the task of a message. `event` is the first one of a new run: it names the message, so only
+    the message is read."""
+    if event is not None and isinstance(queued := event.payload, RunQueued) and queued.trigger is not None:
+        return Place(context, call.base, await call.engine.views.message(queued.trigger))
+    return await place_of(call, await call.engine.views.run(call.owner, run_id))
 
 
 def _key(call: Call, message: wire.Message) -> str | None:
@@ -150,7 +159,7 @@ async def _continue(call: Call, message: wire.Message, config: wire.PushConfig |
     for each in [*edits, *(each for each in prepared if each not in edits)]:  # an edit may be refused: it is the first
         with suppress(AlreadyDecided):  # the message is repeated, or another client was first
             await _record(call, each)
-    return Started(run.id, part)
+    return Started(run.id, part, await place_of(call, run))
 
 
 async def _prepared(call: Call, run: Run, given: Answer) -> Prepared:

@@ -36,3 +36,8 @@ class State(Struct, kw_only=True):
         """The state of the task."""
         found: str = self.status["state"]
         return found
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether another piece of text only makes the answer longer."""
+        return self.has_answer and self.name == WORKING

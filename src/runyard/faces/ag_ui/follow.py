@@ -57,7 +57,7 @@ class Encoder(PartEncoder):
         self.is_over = not state.is_open
         return b"".join([events.frame(each) for shown in found for each in self._completed(shown)])
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         state, shown = self._translation.state, TEXT_KINDS[kind]
         if not state.is_writing(events.ROLES[shown]):
             return None

@@ -57,7 +57,7 @@ class Encoder(PartEncoder):
         body = b"".join([chunks.frame(self._shown(chunk)) for chunk in found[skipped:]])
         return body + chunks.DONE if self.is_over else body
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         state = self._translation.state
         if not state.is_writing(TEXT_KINDS[kind]) or self._left:
             return None

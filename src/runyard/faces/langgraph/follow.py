@@ -128,8 +128,9 @@ class Encoder(PartEncoder):
             if frame.mode in self._modes and (seq, n) > first
         )
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         state, is_reasoning = self.translation.state, kind == "model.thinking"
+        seq = texts[0].seq
         is_new = seq > self._after[0]
         if not is_new or self._whole is not None or not state.is_writing(is_reasoning=is_reasoning):
             return None

@@ -4,7 +4,7 @@ The number of a message is its place among the messages of the call. It depends 
 continue a stream after the message that a client names by `Last-Event-ID`.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,8 @@ from runyard.engine.log.snapshots import translation_kind
 from runyard.faces.mcp import forms, objects
 from runyard.faces.mcp.objects import Shown
 from runyard.faces.mcp.state import State
-from runyard.faces.mcp.translate import Progress, Translation
-from runyard.web.streaming.part_encoder import PartEncoder
+from runyard.faces.mcp.translate import Addition, Progress, Translation
+from runyard.web.streaming.part_encoder import PartEncoder, TextEvent
 
 TRANSLATION = translation_kind("mcp", 2, State, Translation)
 RETRY_MS = 500
@@ -64,8 +64,21 @@ class Answer:
             if event.type == "run.output" and isinstance(output := event.payload, RunOutput) and output.files:
                 self._loaded = await self._load(output.files)
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether text may follow."""
+        return self._translation.state.is_open
+
     def take(self, event: Event) -> Iterator[Shown]:
-        found, state = self._translation.take(event), self._translation.state
+        """Return the messages of an event."""
+        return self._messages(self._translation.take(event))
+
+    def more_text(self, pieces: Sequence[str], ts: int) -> Iterator[Shown]:
+        """Return the messages of consecutive pieces of text. The last one is of this time."""
+        return self._messages(self._translation.write_on(pieces, ts))
+
+    def _messages(self, found: Sequence[Addition]) -> Iterator[Shown]:
+        state = self._translation.state
         if not self._call.spans_waits and state.part != self._call.part:
             return
         for shown in found:
@@ -108,13 +121,23 @@ class Encoder(PartEncoder):
         self._is_primed = is_primed
 
     def take(self, event: Event) -> bytes:
-        frames = [self._prime()] if self._is_primed else []
+        prime = self._prime() if self._is_primed else b""
         self._is_primed = False
-        for shown in self._answer.take(event):
+        frames = self._frames(self._answer.take(event))
+        self.is_over = self._answer.is_over
+        return prime + frames
+
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
+        if kind == "model.thinking" or self._is_primed or not self._answer.is_writing:
+            return None
+        return self._frames(self._answer.more_text(pieces, texts[-1].ts))
+
+    def _frames(self, messages: Iterable[Shown]) -> bytes:
+        frames: list[bytes] = []
+        for shown in messages:
             self._number += 1
             if self._number > self._after:
                 frames.append(self._frame(shown))
-        self.is_over = self._answer.is_over
         return b"".join(frames)
 
     def _prime(self) -> bytes:

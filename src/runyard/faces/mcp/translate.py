@@ -5,6 +5,7 @@ result has the whole answer. A part of a run ends where it waits for something t
 run ends. Parts, the numbers of notifications and results depend on the log alone.
 """
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, assert_never
 
 from msgspec import UNSET
@@ -37,8 +38,8 @@ class Progress(NamedTuple):
     message: str
 
 
-# The end of a part: the run waits for the client, or ends.
-Shown = Progress | Literal["waits", "end"]
+# What an event adds to a part: a notification, or its end, where the run waits for the client or ends.
+Addition = Progress | Literal["waits", "end"]
 
 
 class Translation:
@@ -47,8 +48,8 @@ class Translation:
     def __init__(self, run_id: str, state: State | None = None) -> None:
         self.state = state or State(run_id=run_id)
 
-    def take(self, event: Event) -> list[Shown]:
-        state, out = self.state, list[Shown]()
+    def take(self, event: Event) -> list[Addition]:
+        state, out = self.state, list[Addition]()
         if not state.is_open:
             state.part += 1
             state.is_open = True
@@ -56,7 +57,20 @@ class Translation:
         self._apply(event, out)
         return out
 
-    def _apply(self, event: Event, out: list[Shown]) -> None:
+    def write_on(self, pieces: Iterable[str], ts: int) -> list[Addition]:
+        """Take pieces of text of an open part, the last one from this time. Return the lines that they complete."""
+        state, out = self.state, list[Addition]()
+        state.updated_at, state.is_thinking = ts, False
+        length = sum(map(len, state.line))
+        for piece in pieces:
+            state.line.append(piece)
+            length += len(piece)
+            if length >= LINE or "\n" in piece:
+                self._flush(out)
+                length = 0
+        return out
+
+    def _apply(self, event: Event, out: list[Addition]) -> None:
         match event.type:
             case "model.token" | "model.thinking" | "model.reset" | "run.output":
                 self._text(event, out)
@@ -81,21 +95,18 @@ class Translation:
             case never:
                 assert_never(never)
 
-    def _say(self, sentence: str, out: list[Shown]) -> None:
+    def _say(self, sentence: str, out: list[Addition]) -> None:
         if sentence:
             self.state.progress += 1
             out.append(Progress(self.state.progress, sentence))
 
     # --- text
 
-    def _text(self, event: Event, out: list[Shown]) -> None:
+    def _text(self, event: Event, out: list[Addition]) -> None:
         state = self.state
         match event.payload:
             case ModelToken(text):
-                state.is_thinking = False
-                state.line.append(text)
-                if "\n" in text or sum(map(len, state.line)) >= LINE:
-                    self._flush(out)
+                out += self.write_on([text], event.ts)
             case RunOutput(text, sources, outputs) as output:
                 state.text, state.sources, state.outputs = text, sources, outputs
                 state.files = [] if output.files is UNSET else list(output.files)
@@ -107,14 +118,14 @@ class Translation:
             case _:  # model.reset
                 state.line = []
 
-    def _flush(self, out: list[Shown]) -> None:
+    def _flush(self, out: list[Addition]) -> None:
         """Show the text since the last notification."""
         self._say("".join(self.state.line).strip(), out)
         self.state.line = []
 
     # --- work
 
-    def _work(self, event: Event, out: list[Shown]) -> None:
+    def _work(self, event: Event, out: list[Addition]) -> None:
         self._flush(out)
         self.state.is_thinking = False
         match event.payload:
@@ -129,7 +140,7 @@ class Translation:
 
     # --- waits
 
-    def _wait(self, event: Event, out: list[Shown]) -> None:
+    def _wait(self, event: Event, out: list[Addition]) -> None:
         state = self.state
         match event.payload:
             case (ApprovalRequested(wait_id) | WaitRequested(wait_id)) as asked if wait := client_wait(asked):
@@ -148,7 +159,7 @@ class Translation:
 
     # --- the beginning and the end
 
-    def _begin_or_end(self, event: Event, out: list[Shown]) -> None:
+    def _begin_or_end(self, event: Event, out: list[Addition]) -> None:
         state = self.state
         match event.payload:
             case RunQueued(options=options):

@@ -93,7 +93,7 @@ class ChunkTranslation(PartEncoder):
         said = b"".join([_data(chunk) for each in shown for chunk in self._chunks(each)])
         return said + DONE if self._has_ended else said
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         state = self._translation.state
         if kind != "model.token" or not state.is_writing("message") or self._ahead or self._is_replaced:
             return None

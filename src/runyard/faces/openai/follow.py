@@ -83,7 +83,7 @@ class EventEncoder(PartEncoder):
             return b""
         return b"".join([frame(each) for each in shown if each["sequence_number"] > self._after])
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
         state, first = self._translation.state, self._translation.state.sequence
         if not state.is_writing(TEXT_KINDS[kind]) or first <= self._after:
             return None

@@ -61,9 +61,9 @@ class PartEncoder(ABC):
     def take(self, event: Event) -> bytes:
         """Return the bytes of one event."""
 
-    def more_text(self, kind: TextEvent, pieces: Sequence[str], seq: int) -> bytes | None:
-        """Return the bytes of consecutive events, if all that they do is to add these pieces to the open text; None if
-        they may do more. `seq` is that of the first event. No piece is empty. Must do what `take` does."""
+    def more_text(self, kind: TextEvent, pieces: Sequence[str], texts: Sequence[Event]) -> bytes | None:
+        """Return the bytes of consecutive events `texts`, if all that they do is to add these pieces to the open text;
+        None if they may do more. No piece is empty. Must do what `take` does."""
         return None
 
     def frames_of(self, text: Hashable, example: Callable[[], bytes]) -> TextFrames:
@@ -96,7 +96,7 @@ class PartEncoder(ABC):
         if self.is_over or not events:
             return False
         pieces = [each.text for each in _texts.decode(b"[%b]" % b",".join([event.data for event in events]))]
-        found = self.more_text(kind, pieces, events[0].seq) if all(pieces) else None
+        found = self.more_text(kind, pieces, events) if all(pieces) else None
         if found is not None:
             made.append(found)
         return found is not None
