@@ -160,6 +160,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_api_keys: str
     list_conversations: str
     list_ended_runs: str
+    list_ended_thread_runs: str
     list_mailbox_runs: str
     list_members: str
     list_messages: str
@@ -170,8 +171,10 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_runs_by_error: str
     list_runs_by_status: str
     list_shares: str
+    list_thread_runs: str
     list_threads: str
     list_unread: str
+    list_waiting_thread_runs: str
     list_waits: str
     list_workers: str
     lock_conversation: str

@@ -84,6 +84,9 @@ RELEASED = {
     "0025_child_runs_of_agents.postgres.sql": "31f9d8130bcb896ba58b6a9656531600",
     "0025_child_runs_of_agents.py": "baec8094d2a6e4ca89981220b8228283",
     "0025_child_runs_of_agents.sqlite.sql": "ac324cb27458fae7537eae1e9f7433fe",
+    "0026_waiting_runs_of_threads.postgres.sql": "b368c134e3b69b50d77790eaef033c89",
+    "0026_waiting_runs_of_threads.py": "a7d97ef2721a9037c31d60c613553dd1",
+    "0026_waiting_runs_of_threads.sqlite.sql": "b368c134e3b69b50d77790eaef033c89",
 }
 
 

@@ -107,6 +107,7 @@ create index runs_owner on runs (owner, id);
 create index runs_owner_status on runs (owner, status, id);
 create index runs_owner_ended on runs (owner, finished_at, id) where finished_at is not null;
 create index runs_thread on runs (thread_id, id);
+create index runs_thread_waiting on runs (thread_id, id) where status = 'waiting';
 create index runs_detach_due on runs (detach_deadline)
   where detach_deadline is not null and status in ('queued', 'running');
 create index runs_unsaved on runs (finished_at)

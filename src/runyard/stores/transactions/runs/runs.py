@@ -10,6 +10,7 @@ from runyard.domain.runs.run import Fate, Feedback, Run, Status
 from runyard.errors import NotFound
 from runyard.store import Ending, RunFilter
 from runyard.stores import rows as _rows
+from runyard.stores.query_names import Queries
 from runyard.stores.transactions.runs import reply_order
 from runyard.stores.transactions.tx import Tx
 
@@ -36,19 +37,28 @@ async def ancestors(tx: Tx, run_id: str, limit: int) -> Sequence[Run]:
 
 
 async def list_page(tx: Tx, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
-    params = owner, before, where.get("agent"), where.get("thread_id"), limit
-    status, error = where.get("status"), where.get("error_code")
+    statement, filters = _listing(tx.q, where)
+    return [_rows.run(row) for row in await tx.rows(statement, owner, before, where.get("agent"), limit, *filters)]
+
+
+def _listing(q: Queries, where: RunFilter) -> tuple[str, Sequence[str | None]]:
+    """Return the statement whose index fits a filter, and its parameters besides the agent."""
+    thread, status, error = where.get("thread_id"), where.get("status"), where.get("error_code")
+    if thread is not None and status == Status.WAITING and error is None:
+        return q.list_waiting_thread_runs, [thread]
+    if thread is not None:
+        return q.list_thread_runs, [thread, status, error]
     if error is not None:
-        rows = await tx.rows(tx.q.list_runs_by_error, *params, status or Status.ERROR.value, error)
-        return [_rows.run(row) for row in rows]
-    if status is None:
-        return [_rows.run(row) for row in await tx.rows(tx.q.list_runs, *params)]
-    return [_rows.run(row) for row in await tx.rows(tx.q.list_runs_by_status, *params, status)]
+        return q.list_runs_by_error, [status or Status.ERROR.value, error]
+    return (q.list_runs, []) if status is None else (q.list_runs_by_status, [status])
 
 
 async def list_ended(tx: Tx, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int) -> Sequence[Run]:
-    filters = where.get("agent"), where.get("thread_id"), where.get("status")
-    rows = await tx.rows(tx.q.list_ended_runs, owner, *(before or (None, None)), *filters, limit)
+    params = owner, *(before or (None, None)), limit, where.get("agent"), where.get("status")
+    if (thread := where.get("thread_id")) is None:
+        rows = await tx.rows(tx.q.list_ended_runs, *params)
+    else:
+        rows = await tx.rows(tx.q.list_ended_thread_runs, *params, thread)
     return [_rows.run(row) for row in rows]
 
 

@@ -29,34 +29,57 @@ select r.* from line l
  order by l.depth;
 
 -- name: list_runs
--- An owner's runs, newest first, by agent or thread.
+-- An owner's runs, newest first, perhaps of one agent.
 select {run} from runs r
  where r.owner = $1 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-   and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
- order by r.id desc limit $5;
+   and ($3::text is null or r.agent = $3)
+ order by r.id desc limit $4;
 
 -- name: list_runs_by_status
 -- An owner's runs of one status. A separate statement, so that an index finds a rare status.
 select {run} from runs r
- where r.owner = $1 and r.status = $6 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-   and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
- order by r.id desc limit $5;
+ where r.owner = $1 and r.status = $5 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3)
+ order by r.id desc limit $4;
 
 -- name: list_runs_by_error
 -- An owner's runs of one status that failed with one code. A separate statement, so that the others keep their plans.
 select {run} from runs r
- where r.owner = $1 and r.status = $6 and r.error_code = $7
-   and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-   and ($3::text is null or r.agent = $3) and ($4::uuid is null or r.thread_id = $4)
- order by r.id desc limit $5;
+ where r.owner = $1 and r.status = $5 and r.error_code = $6 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3)
+ order by r.id desc limit $4;
+
+-- name: list_thread_runs
+-- The runs of a thread, newest first. A separate statement, so that an index finds the thread among all runs.
+select {run} from runs r
+ where r.thread_id = $5 and r.owner = $1 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3) and ($6::text is null or r.status = $6)
+   and ($7::text is null or r.error_code = $7)
+ order by r.id desc limit $4;
+
+-- name: list_waiting_thread_runs
+-- The runs of a thread that wait. A separate statement, so that an index finds them in a long thread.
+select {run} from runs r
+ where r.thread_id = $5 and r.status = 'waiting' and r.owner = $1 and r.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+   and ($3::text is null or r.agent = $3)
+ order by r.id desc limit $4;
 
 -- name: list_ended_runs
 -- An owner's ended runs, last ended first.
 select {run} from runs r
  where r.owner = $1 and r.finished_at is not null
    and (r.finished_at, r.id) < (coalesce($2::bigint, 9223372036854775807), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
-   and ($4::text is null or r.agent = $4) and ($5::uuid is null or r.thread_id = $5) and ($6::text is null or r.status = $6)
- order by r.finished_at desc, r.id desc limit $7;
+   and ($5::text is null or r.agent = $5) and ($6::text is null or r.status = $6)
+ order by r.finished_at desc, r.id desc limit $4;
+
+-- name: list_ended_thread_runs
+-- The ended runs of a thread, last ended first. (`offset 0` makes the planner find the thread first. It would rather read
+-- the ended runs of the owner in their order, until enough of them are of the thread.)
+select {run} from (select r.* from runs r where r.thread_id = $7 offset 0) r
+ where r.owner = $1 and r.finished_at is not null
+   and (r.finished_at, r.id) < (coalesce($2::bigint, 9223372036854775807), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+   and ($5::text is null or r.agent = $5) and ($6::text is null or r.status = $6)
+ order by r.finished_at desc, r.id desc limit $4;
 
 -- name: put_feedback
 -- Store the feedback on a run, or replace it.

@@ -22,32 +22,56 @@ with recursive line as (
 select {run} from line l join runs r on r.id = l.id order by l.depth;
 
 -- name: list_runs
--- An owner's runs, newest first, by agent or thread.
+-- An owner's runs, newest first, perhaps of one agent.
 select {run} from runs r
  where r.owner = ?1 and r.id < coalesce(?2, 'g')  -- ids are hexadecimal
-   and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
- order by r.id desc limit ?5;
+   and (?3 is null or r.agent = ?3)
+ order by r.id desc limit ?4;
 
 -- name: list_runs_by_status
 -- An owner's runs of one status. A separate statement, so that an index finds a rare status.
 select {run} from runs r
- where r.owner = ?1 and r.status = ?6 and r.id < coalesce(?2, 'g')
-   and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
- order by r.id desc limit ?5;
+ where r.owner = ?1 and r.status = ?5 and r.id < coalesce(?2, 'g')
+   and (?3 is null or r.agent = ?3)
+ order by r.id desc limit ?4;
 
 -- name: list_runs_by_error
 -- An owner's runs of one status that failed with one code. A separate statement, so that the others keep their plans.
 select {run} from runs r
- where r.owner = ?1 and r.status = ?6 and r.error_code = ?7 and r.id < coalesce(?2, 'g')
-   and (?3 is null or r.agent = ?3) and (?4 is null or r.thread_id = ?4)
- order by r.id desc limit ?5;
+ where r.owner = ?1 and r.status = ?5 and r.error_code = ?6 and r.id < coalesce(?2, 'g')
+   and (?3 is null or r.agent = ?3)
+ order by r.id desc limit ?4;
+
+-- name: list_thread_runs
+-- The runs of a thread, newest first. A separate statement, so that an index finds the thread among all runs.
+select {run} from runs r
+ where r.thread_id = ?5 and r.owner = ?1 and r.id < coalesce(?2, 'g')
+   and (?3 is null or r.agent = ?3) and (?6 is null or r.status = ?6)
+   and (?7 is null or r.error_code = ?7)
+ order by r.id desc limit ?4;
+
+-- name: list_waiting_thread_runs
+-- The runs of a thread that wait. A separate statement, so that an index finds them in a long thread.
+select {run} from runs r
+ where r.thread_id = ?5 and r.status = 'waiting' and r.owner = ?1 and r.id < coalesce(?2, 'g')
+   and (?3 is null or r.agent = ?3)
+ order by r.id desc limit ?4;
 
 -- name: list_ended_runs
 -- An owner's ended runs, last ended first.
 select {run} from runs r
- where r.owner = ?1 and r.finished_at is not null and (?2 is null or (r.finished_at, r.id) < (?2, ?3))
-   and (?4 is null or r.agent = ?4) and (?5 is null or r.thread_id = ?5) and (?6 is null or r.status = ?6)
- order by r.finished_at desc, r.id desc limit ?7;
+ where r.owner = ?1 and r.finished_at is not null
+   and (?2 is null or (r.finished_at, r.id) < (?2, ?3))
+   and (?5 is null or r.agent = ?5) and (?6 is null or r.status = ?6)
+ order by r.finished_at desc, r.id desc limit ?4;
+
+-- name: list_ended_thread_runs
+-- The ended runs of a thread, last ended first. (The plus keeps SQLite from the index by owner.)
+select {run} from runs r
+ where r.thread_id = ?7 and +r.owner = ?1 and r.finished_at is not null
+   and (?2 is null or (r.finished_at, r.id) < (?2, ?3))
+   and (?5 is null or r.agent = ?5) and (?6 is null or r.status = ?6)
+ order by r.finished_at desc, r.id desc limit ?4;
 
 -- name: put_feedback
 -- Store the feedback on a run, or replace it.
