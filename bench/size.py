@@ -23,7 +23,7 @@ class Size(Struct, frozen=True, kw_only=True):
 
     def warm_up(self) -> "Size":
         """Return the size of a measurement whose result is dropped."""
-        return replace(self, seconds=self.seconds / 4)
+        return replace(self, seconds=self.seconds / 4, conversation_tokens=self.conversation_tokens // 4)
 
 
 FULL = Size(
@@ -38,7 +38,7 @@ FULL = Size(
     crossings=4,
     old_runs=1_000,
     each=100,
-    conversation_tokens=75,
+    conversation_tokens=150,
     most_conversations=2_000,
 )
 TINY = Size(

@@ -23,7 +23,8 @@ AT_ONCE = 100  # followers that connect together
 
 class Talk(Struct, frozen=True, tag=True, kw_only=True):
     """Conversations at the same time, each asking for one run after the other for `seconds`, at least once. They begin
-    one after the other in the first `spread` seconds."""
+    one after the other in the first `spread` seconds. With `counted`, only delays of tokens count that were sent in so
+    many seconds after that."""
 
     port: int
     clients: int
@@ -33,6 +34,7 @@ class Talk(Struct, frozen=True, tag=True, kw_only=True):
     read_port: int | None = None
     dialect: str = "threads"
     spread: float = 0.0
+    counted: float | None = None
 
 
 class Follow(Struct, frozen=True, tag=True, kw_only=True):
@@ -149,15 +151,29 @@ async def _read(job: Read) -> Heard:
 def _judged(job: Job, told: list[Told], begun: int, ended: int, cpu: float) -> Heard:
     dialect = DIALECTS[job.dialect if isinstance(job, Talk) else "threads"]
     verdicts = [(asked, dialect.judge(pieces, job.tokens)) for asked, pieces in told]
+    since, until = _window(job, begun)
     return Heard(
         begun=begun,
         ended=ended,
         runs=len(told),
         events=len(told) * job.tokens,
         firsts=[verdict.first - asked for asked, verdict in verdicts],
-        delays=[delay for _, verdict in verdicts for delay in verdict.delays],
+        delays=[
+            delay
+            for _, verdict in verdicts
+            for sent, delay in zip(verdict.sent, verdict.delays, strict=True)
+            if since <= sent <= until
+        ],
         cpu=cpu,
     )
+
+
+def _window(job: Job, begun: int) -> tuple[float, float]:
+    """Return the times between which a token must have been sent, so that its delay counts."""
+    if not isinstance(job, Talk) or job.counted is None:
+        return 0, float("inf")
+    since = begun + job.spread * 1e9
+    return since, since + job.counted * 1e9
 
 
 def _say(line: str) -> None:

@@ -19,10 +19,11 @@ class Wrong(Exception):
 
 
 class Verdict(Struct, frozen=True):
-    """When the first token came (else the first event), and how long each token that carries its time was
-    on the way. Nanoseconds."""
+    """When the first token came (else the first event). Of each token that carries its time: when it was sent, and how
+    long it was on the way. Nanoseconds."""
 
     first: int
+    sent: Sequence[int]
     delays: Sequence[int]
 
 
@@ -30,6 +31,7 @@ def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") ->
     """`end` is the event that comes last, in a dialect that has one."""
     first, expected, ended = 0, 0, False
     last_id: tuple[int, ...] = (0,)
+    sent: list[int] = []
     delays: list[int] = []
     for at, frame in frames(pieces):
         if ended:
@@ -47,12 +49,13 @@ def judge(pieces: Sequence[Piece], tokens: int, end: bytes | None = b"state") ->
                 raise Wrong(f"token {int(token[1])} came where {expected} was due")
             expected += 1
             if token[2]:
-                delays.append(at - int(token[2].translate(DIGITS)))
+                sent.append(_time(token[2]))
+                delays.append(at - sent[-1])
     if not ended and end is not None:
         raise Wrong("the stream has no end")
     if expected != tokens:
         raise Wrong(f"{expected} tokens came, not {tokens}")
-    return Verdict(first, delays)
+    return Verdict(first, sent, delays)
 
 
 def judge_lines(pieces: Sequence[Piece], tokens: int) -> Verdict:
@@ -67,7 +70,12 @@ def judge_lines(pieces: Sequence[Piece], tokens: int) -> Verdict:
     if [token for _, token in shown] != whole[: len(shown)]:
         raise Wrong("the lines are not the beginning of the whole")
     shown += [(end, token) for token in whole[len(shown) :]]
-    return Verdict(came[0][0], [at - int(sent.translate(DIGITS)) for at, (_, sent) in shown if sent])
+    times = [(at, _time(letters)) for at, (_, letters) in shown if letters]
+    return Verdict(came[0][0], [sent for _, sent in times], [at - sent for at, sent in times])
+
+
+def _time(letters: bytes) -> int:
+    return int(letters.translate(DIGITS))
 
 
 def _position(given: bytes) -> tuple[int, ...]:

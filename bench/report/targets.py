@@ -267,7 +267,7 @@ TARGETS = [
     *(
         Target(
             what=f"replay of 1,000,000 events against 10,000: peak RSS of the server, {NAMES[server]}",
-            good=1.5,
+            good=1.1,
             excellent=1.1,
             form=RATIO,
             value=_replay_memory(server),

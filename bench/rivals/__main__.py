@@ -6,8 +6,7 @@ A rival that cannot be installed, started or measured is named, with the reason.
 import argparse
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -69,22 +68,20 @@ class Contest:
                 for name in self._servers
             ),
             *(self._step("noop", name, size.in_flight) for _ in range(size.rounds) for name in self._jobs),
-            *(Step(f"capacity, {name}", partial(self._capacity, name)) for name in self._servers if name != DBOS),
+            Step("capacity", partial(capacity.measured, self._climbers(), size)),
         ]
 
-    def _capacity(self, name: str) -> Sequence[Row]:
-        """How many conversations it holds, while the other servers are idle."""
-        if name in self.missing:
-            return []
-        server = self._servers[name]
-        contestant = capacity.Contestant(
-            name=name, serve=lambda: nullcontext(server), dialect=self._dialects.get(name, "threads")
-        )
-        try:
-            return capacity.found(contestant, self._size)
-        except ClientFailed as error:
-            console.print(f"{name} has no capacity: {error}")
-            return []
+    def _climbers(self) -> list[capacity.Contestant]:
+        return [
+            capacity.Contestant(
+                name=name,
+                serve=partial(_running, server),
+                dialect=self._dialects.get(name, "threads"),
+                may_fail=name not in OWN,
+            )
+            for name, server in self._servers.items()
+            if name != DBOS and name not in self.missing
+        ]
 
     def _step(self, case: str, name: str, clients: int) -> Step:
         return Step(f"{case}, {clients} at once, {name}", partial(self._measure, case, name, clients))
@@ -102,6 +99,10 @@ class Contest:
     def _leave_out(self, name: str, error: Exception) -> None:
         self.missing[name] = str(error)
         console.print(f"{name} is left out: {error}")
+
+
+def _running(server: Server) -> AbstractContextManager[Server]:
+    return nullcontext(server)
 
 
 def main() -> None:

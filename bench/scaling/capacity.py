@@ -2,23 +2,25 @@
 p99 of the added latency below 50 ms.
 
 The latency of a token counts from the time at which it was due, so the number shows a server that falls behind.
-Conversations begin one after the other. The number of conversations grows by half until the limit is passed, then the
-last interval is halved, so the result is at most a fifth too low. A server that does not hold the first number begins
-with fewer. A number holds if one of two attempts does: one pause of the machine does not decide. There is no second
-attempt if the first one missed the limit by far. The row has the largest number that held. All servers share the
-machine with their clients, so only the ratios are comparable."""
+Conversations begin one after the other, and only tokens count that were due while all of them were live. The number of
+conversations grows by half until the limit is passed, then the last interval is halved, so the result is at most a
+fifth too low. A server that does not hold the first number begins with fewer. A number holds if one of two attempts
+does: one pause of the machine does not decide. All servers climb together, each measured in its turn with each number,
+while the others are idle. They share the machine with their clients, so only the ratios are comparable."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.cases.measure import measure
+from bench.client.clients import ClientFailed
 from bench.client.load import Talk
 from bench.report.results import Row
+from bench.rivals.pace import CONVERSING
 from bench.servers.processes import Server
 from bench.servers.stand import POSTGRES, Stand
 from bench.size import Size
@@ -27,17 +29,18 @@ from bench.steps import Step, console
 CASE = "capacity"
 TWO, SEALED, AI = "postgres, two processes", "postgres, sealed and redacted", "postgres, AI SDK"
 MOST_MS = 50.0
-FAR_MS = 4 * MOST_MS
 SPREAD = 1.0  # seconds in which the conversations begin
 FIRST, LEAST, GROWTH, HALVINGS = 120, 10, 1.5, 1
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """A server under a name. `dialect`: how it is spoken to."""
+    """A server under a name. `dialect`: how it is spoken to. `may_fail`: an error of its clients does not end the
+    benchmark, only its climb."""
 
     name: str
     serve: Callable[[], AbstractContextManager[Server]]
     dialect: str = "threads"
+    may_fail: bool = False
 
 
 def contestants(stand: Stand) -> Iterator[Contestant]:
@@ -55,59 +58,100 @@ def contestants(stand: Stand) -> Iterator[Contestant]:
 
 
 def steps(stand: Stand, size: Size) -> list[Step]:
-    return [Step(f"capacity, {each.name}", partial(found, each, size)) for each in contestants(stand)]
+    return [Step("capacity", partial(measured, list(contestants(stand)), size))]
 
 
-def found(contestant: Contestant, size: Size) -> Sequence[Row]:
-    """Return the row of the largest number of conversations that held, if one did."""
-    with contestant.serve() as server:
+def measured(contestants: Sequence[Contestant], size: Size) -> Sequence[Row]:
+    """Return, for each server, the row of the largest number of conversations that held, if one did."""
+    with ExitStack() as stack:
+        climbs = [Climb(each, stack.enter_context(each.serve()), size) for each in contestants]
+        climbing = climbs
+        while climbing:
+            climbing = [climb for climb in climbing if climb.step()]
+        return [replace(climb.best, case=CASE, size=climb.best.clients) for climb in climbs if climb.best is not None]
+
+
+class Climb:
+    """The search for the capacity of one server."""
+
+    def __init__(self, contestant: Contestant, server: Server, size: Size) -> None:
+        self._contestant = contestant
+        self._server = server
+        self._size = size
+        self._ramp = Ramp(FIRST, size.most_conversations)
         _measure(server, contestant.dialect, size.warm_up(), FIRST)
-        best = knee(partial(_best_of_two, server, contestant.dialect, size), FIRST, size.most_conversations)
-        return [] if best is None else [replace(best, case=CASE, size=best.clients)]
+
+    @property
+    def best(self) -> Row | None:
+        return self._ramp.held
+
+    def step(self) -> bool:
+        """Measure the next number of conversations. Return whether there is another one."""
+        if (clients := self._ramp.next) is None:
+            return False
+        try:
+            self._ramp.take(self._best_of_two(clients))
+        except ClientFailed as error:
+            if not self._contestant.may_fail:
+                raise
+            console.print(f"{self._contestant.name} fails with {clients} conversations: {error}")
+            self._ramp.next = None
+        return self._ramp.next is not None
+
+    def _best_of_two(self, clients: int) -> Row:
+        row = _measure(self._server, self._contestant.dialect, self._size, clients)
+        return row if holds(row) else _measure(self._server, self._contestant.dialect, self._size, clients)
 
 
-def knee(measure: Callable[[int], Row], first: int, most: int) -> Row | None:
-    """Return the row of the largest number of conversations that held, or None if not even `LEAST` did."""
-    held: Row | None = None
-    count, failed = first, None
-    while failed is None and (held is None or held.clients < most):
-        row = measure(count)
+class Ramp:
+    """The numbers of conversations to measure. `next` is the next one, None at the end; `held` is the row of the
+    largest number that held, None if not even `LEAST` did."""
+
+    def __init__(self, first: int, most: int) -> None:
+        self.next: int | None = first
+        self.held: Row | None = None
+        self._most = most
+        self._failed: int | None = None
+        self._halvings = HALVINGS
+
+    def take(self, row: Row) -> None:
+        """Take the row that was measured with the number `next`."""
         if holds(row):
-            held, count = row, min(most, int(count * GROWTH))
-        elif held is None and count // 2 >= LEAST:
-            count //= 2
+            self.held = row
+        elif self.held is None and row.clients // 2 >= LEAST:
+            self.next = row.clients // 2
+            return
         else:
-            failed = count
-    for _ in range(HALVINGS if held is not None and failed is not None else 0):
-        assert held is not None
-        assert failed is not None
-        row = measure(middle := (held.clients + failed) // 2)
-        held, failed = (row, failed) if holds(row) else (held, middle)
-    return held
+            self._failed = row.clients
+        self.next = self._after(self.held)
+
+    def _after(self, held: Row | None) -> int | None:
+        if held is None or held.clients >= self._most:
+            return None
+        if self._failed is None:
+            return min(self._most, int(held.clients * GROWTH))
+        if not self._halvings:
+            return None
+        self._halvings -= 1
+        return (held.clients + self._failed) // 2
 
 
 def holds(row: Row) -> bool:
     return row.delay_ms_p99 is not None and row.delay_ms_p99 < MOST_MS
 
 
-def _best_of_two(server: Server, dialect: str, size: Size, clients: int) -> Row:
-    row = _measure(server, dialect, size, clients)
-    is_far = row.delay_ms_p99 is None or row.delay_ms_p99 > FAR_MS
-    return row if holds(row) or is_far else _measure(server, dialect, size, clients)
-
-
 def _measure(server: Server, dialect: str, size: Size, clients: int) -> Row:
-    tokens = size.conversation_tokens
-    spread = min(SPREAD, size.seconds)
+    spread, whole = min(SPREAD, size.seconds), size.conversation_tokens * CONVERSING
     job = Talk(
         port=server.port,
         clients=clients,
-        seconds=size.seconds,
+        seconds=0.0,
         agent="conversing",
-        tokens=tokens,
+        tokens=size.conversation_tokens,
         spread=spread,
+        counted=max(whole - spread, 0.0) or None,
         dialect=dialect,
     )
     row = measure(CASE, server, job)
-    console.print(f"[dim]       {clients} conversations, {server.name}: p99 {row.delay_ms_p99:.1f} ms[/]")
+    console.print(f"[dim]       {clients} conversations, {server.name}: p99 {row.delay_ms_p99 or 0:.1f} ms[/]")
     return row

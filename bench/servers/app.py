@@ -12,6 +12,7 @@ from bench.rivals.pace import due_tokens, timed_token
 
 TEXTS = [f"t{n} " for n in range(100_000)]
 PACE = 0.01  # seconds between two tokens
+WIDE = "a" * 780  # as a time it is zero
 
 
 @runyard.agent
@@ -26,6 +27,13 @@ async def counting(ctx: runyard.Context) -> None:
     """Write more tokens than are prepared."""
     for n in range(int(ctx.message.text)):
         await ctx.token(f"t{n} ")
+
+
+@runyard.agent
+async def widely(ctx: runyard.Context) -> None:
+    """Write tokens that are so long that 10,000 of them are as much text as a million of `counting`."""
+    for n in range(int(ctx.message.text)):
+        await ctx.token(f"t{n} {WIDE} ")
 
 
 @runyard.agent

@@ -105,7 +105,7 @@ def test_lines_of_several_tokens_are_judged_token_by_token() -> None:
 
     whole = line(b"t0 bb t1 t2 ")
     verdict = judge_lines([(CAME, chunked(line(b"t0 bb t1"), whole))], 3)
-    assert (verdict.first, verdict.delays) == (CAME, [CAME - 11])
+    assert (verdict.first, verdict.sent, verdict.delays) == (CAME, [11], [CAME - 11])
     for wrong in ([line(b"t1"), whole], [line(b"t0 bb t1 t2 "), line(b"t0 bb t1 ")], [line(b"t0 t2 t1 ")], []):
         with pytest.raises(Wrong):
             judge_lines(came(*wrong), 3)
