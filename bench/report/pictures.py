@@ -25,8 +25,9 @@ def pictures(measured: Measured) -> dict[str, str]:
         "ratio": _ratio(measured.latest),
         "latency": _latency(measured.latest),
         "jobs": _jobs(measured.latest),
-        "capacity": _capacity(measured.latest),
+        "capacity": _capacity(measured.latest, "Live conversations that one process holds"),
         "rivals": _rivals(measured.rivals),
+        "rivals-capacity": _capacity(measured.rivals, "Live conversations that one process of other servers holds"),
     }
     return {name: svg(chart) for name, chart in drawn.items() if chart is not None}
 
@@ -72,16 +73,18 @@ def _jobs(results: Results) -> Chart | None:
     )
 
 
-def _capacity(results: Results) -> Chart | None:
-    held = {NAMES[server]: results.median("size", "capacity", server) for server in results.servers("capacity")}
+def _capacity(results: Results, title: str) -> Chart | None:
+    servers = results.servers("capacity")
+    held = {NAMES.get(server, server): results.median("size", "capacity", server) for server in servers}
     if not held:
         return None
+    others = dict(zip((server for server in servers if server not in NAMES), OTHER_COLORS, strict=False))
     return Chart(
-        title="Live conversations that one process holds",
+        title=title,
         note="50 tokens a second each, latency of a token below 50 ms (p99); Runyard commits it in between",
         groups=["conversations"],
         series={name: [_bar(count)] for name, count in held.items()},
-        colors={NAMES[server]: color for server, color in COLORS.items()},
+        colors={NAMES[server]: color for server, color in COLORS.items()} | others,
         form="{:,.0f}",
     )
 

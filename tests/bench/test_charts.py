@@ -78,6 +78,7 @@ def test_pictures_show_what_was_measured() -> None:
     rows += [Row(case="capacity", server=server, size=int(rate)) for server, rate in rates.items() if server in NAMES]
     rivals = [row for row in rows if row.case == "flat"]
     rivals.append(Row(case="flat", server="some rival", clients=50, events_s=rates["some rival"]))
+    rivals.append(Row(case="capacity", server="some rival", size=60))
     drawn = pictures(Measured(latest=Results({}, rows), rivals=Results({}, rivals)))
     assert [text for name, wanted in WANTED.items() for text in wanted if text not in texts(drawn[name])] == []
 
@@ -88,6 +89,7 @@ WANTED = {
     "jobs": ["1,250", "655", "885", "64 in flight"],
     "capacity": ["1,000", "1,310", "1,770", "conversations"],
     "rivals": ["1.8", "0.09", "some rival"],
+    "rivals-capacity": ["60", "some rival", "conversations"],
 }
 
 

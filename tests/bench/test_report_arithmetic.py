@@ -104,11 +104,19 @@ def test_every_row_of_the_report_shows_its_number() -> None:
     [row] = [row for row in report.rows(measured) if row[0] == AGAINST_BARE]
     assert row[1:] == ["1.50", "1.30", "2.00", "good"]
     document = "".join(f"<!-- bench:{name} -->stale<!-- /bench:{name} -->" for name in report.blocks(measured))
-    text = report.written(document, measured)
+    text = report.written(document, report.blocks(measured))
     assert f"| {AGAINST_BARE} | 1.50 | 1.30 | 2.00 | good |" in text
     assert "stale" not in text
     with pytest.raises(ValueError, match="has no block"):
-        report.written("no markers", measured)
+        report.written("no markers", report.blocks(measured))
+
+
+def test_the_readme_says_how_many_conversations_were_held() -> None:
+    held = {"bare": 600, "postgres": 405, "sqlite": 270, "postgres, two processes": 300}
+    rows = [Row(case="capacity", server=server, size=size) for server, size in held.items()]
+    text = report.capacity(Results({"cores": "2"}, rows))
+    assert [str(size) for size in held.values() if str(size) not in text] == []
+    assert report.capacity(Results({}, rows[1:])) == "Not measured yet."
 
 
 def test_who_was_left_out_is_named_with_the_reason() -> None:
