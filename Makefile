@@ -238,7 +238,7 @@ screenshots: setup programs-for-tests page-for-tests ## take the pictures of the
 	$(call say,taking pictures of the page)
 	@$(WITH) $(BIN)/python -m scripts.screenshots
 
-bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in about ten minutes
+bench: setup servers-for-tests ## measure SQLite and Postgres against a bare FastAPI stream, in about eight minutes
 	$(call say,running the benchmarks)
 	@$(BIN)/python -m bench
 	@$(BIN)/python -m bench.report

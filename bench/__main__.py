@@ -30,7 +30,7 @@ def run(stand: Stand, size: Size) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Runyard, in about ten minutes.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Runyard, in about eight minutes.")
     parser.add_argument(
         "--tiny", action="store_true", help="sizes that show in seconds that it works; no numbers to keep"
     )

@@ -8,9 +8,10 @@ class Size(Struct, frozen=True, kw_only=True):
     """Each measurement takes about `seconds` (a paced run takes two); every round measures all servers."""
 
     rounds: int
-    paced_rounds: int
+    face_rounds: int
     seconds: float
     clients: tuple[int, ...]
+    paced_clients: tuple[int, ...]
     tokens: int
     in_flight: int
     followers: int
@@ -28,9 +29,10 @@ class Size(Struct, frozen=True, kw_only=True):
 
 FULL = Size(
     rounds=3,
-    paced_rounds=2,
-    seconds=1.5,
+    face_rounds=2,
+    seconds=1.25,
     clients=(1, 10, 50),
+    paced_clients=(10, 50),
     tokens=200,
     in_flight=64,
     followers=1_000,
@@ -38,14 +40,15 @@ FULL = Size(
     crossings=4,
     old_runs=1_000,
     each=100,
-    conversation_tokens=150,
+    conversation_tokens=125,
     most_conversations=2_000,
 )
 TINY = Size(
     rounds=1,
-    paced_rounds=1,
+    face_rounds=1,
     seconds=0.1,
     clients=(2,),
+    paced_clients=(2,),
     tokens=20,
     in_flight=8,
     followers=10,

@@ -32,6 +32,6 @@ def _compare(stand: Stand, kind: str, size: Size) -> Sequence[Row]:
             stream("flat", server, CLIENTS, size.warm_up(), face)
         return [
             replace(stream("flat", server, CLIENTS, size, face), case=CASE, server=server_name(kind, face))
-            for _ in range(size.paced_rounds)
+            for _ in range(size.face_rounds)
             for face in FACES
         ]

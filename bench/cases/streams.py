@@ -1,5 +1,5 @@
-"""Runs, streamed: 200 tiny events each, to 1, 10 and 50 clients, as fast as it goes (`flat`) and at 10 ms a token
-(`paced`); and empty runs, 64 in flight (`noop`).
+"""Runs, streamed: 200 tiny events each, to 1, 10 and 50 clients as fast as it goes (`flat`), to 10 and 50 at 10 ms a
+token (`paced`); and empty runs, 64 in flight (`noop`).
 
 The order is by round, then by server, so that a slow phase of the machine affects all servers."""
 
@@ -20,7 +20,7 @@ AGENTS = {"flat": "tokens", "paced": "paced", "noop": "noop"}
 def steps(servers: Sequence[Server], size: Size) -> list[Step]:
     return [
         *_rounds("flat", servers, size.clients, size.rounds, size),
-        *_rounds("paced", servers, size.clients, size.paced_rounds, size),
+        *_rounds("paced", servers, size.paced_clients, size.rounds, size),
         *_rounds("noop", [s for s in servers if s.name != BARE], (size.in_flight,), size.rounds, size),
     ]
 

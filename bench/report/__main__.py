@@ -24,7 +24,7 @@ WIDTH = 120
 MARKS = {"excellent": "**excellent**", "good": "good", "not met": "not met", "not measured": "not measured"}
 STYLES = {"excellent": "bold green", "good": "green", "not met": "red", "not measured": "dim"}
 CHARTS = {"ratio": "Events per second", "latency": "Latency", "jobs": "Runs", "capacity": "Capacity"}
-OTHERS = {"rivals": "Others", "rivals-capacity": "Capacity of others"}
+OTHERS = {"rivals": "Others", "rivals-capacity": "Capacity of other servers"}
 FACTS = {
     "cores": "{} cores",
     "system": "{}",

@@ -30,7 +30,7 @@ CASE = "capacity"
 TWO, SEALED, AI = "postgres, two processes", "postgres, sealed and redacted", "postgres, AI SDK"
 MOST_MS = 50.0
 SPREAD = 1.0  # seconds in which the conversations begin
-FIRST, LEAST, GROWTH, HALVINGS = 120, 10, 1.5, 1
+FIRST, LEAST, GROWTH, HALVINGS = 180, 10, 1.5, 1
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
