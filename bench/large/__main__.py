@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.large import claims
 from bench.large.fill import filled
@@ -154,13 +155,11 @@ def _both(sizes: tuple[int, int]) -> str:
 
 def with_others(new: Results, old: Results | None) -> Results:
     """Add the results of the cases that were not measured this time, with the date of their measurement."""
-    measured = {row.case for row in new.rows}
-    others = [row for row in old.rows if row.case not in measured] if old else []
-    if old is None or not others:
+    if old is None:
         return new
-    names = ", ".join(dict.fromkeys(row.case for row in others))
-    dates = {"date": f"{new.machine['date']} ({names}: {old.machine['date'][:10]})"}
-    return Results(new.machine | dates, [*others, *new.rows], old.missing | new.missing)
+    measured, date = {row.case for row in new.rows}, old.machine["date"]
+    others = [replace(row, date=row.date or date) for row in old.rows if row.case not in measured]
+    return Results(new.machine, [*others, *new.rows], old.missing | new.missing if others else new.missing)
 
 
 def main() -> None:

@@ -108,7 +108,10 @@ def _results(results: Results, charts: dict[str, str]) -> str:
     if not results.rows:
         return "Not measured yet."
     machine = ", ".join(form.format(results.machine[key]) for key, form in FACTS.items() if key in results.machine)
-    missing = [f"Left out: {name} ({why})." for name, why in results.missing.items()]
+    dated = dict.fromkeys((row.case, row.date) for row in results.rows if row.date)
+    earlier = [f"{case} on {date}" for case, date in dated]
+    missing = [f"Measured earlier: {', '.join(earlier)}."] if earlier else []
+    missing += [f"Left out: {name} ({why})." for name, why in results.missing.items()]
     shown = [f"![{title}](../bench/results/{name}.svg)" for name, title in charts.items()]
     return "\n\n".join([f"Measured on {machine}.", *missing, *shown, *map(_section, sheets(results))])
 

@@ -15,7 +15,8 @@ FOLDER = Path(__file__).parents[1] / "results"
 
 class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers that a case does not have are None. `client_cpu` is the share of a core that each client took,
-    `idle_cpu` the one that the server took while nothing happened."""
+    `idle_cpu` the one that the server took while nothing happened. `date`: the day of the measurement, if it was not
+    that of the other results."""
 
     case: str
     server: str
@@ -38,6 +39,7 @@ class Row(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rss_mb: float | None = None
     idle_cpu: float | None = None
     buffers: float | None = None
+    date: str | None = None
 
 
 class Results(Struct, frozen=True):

@@ -94,8 +94,12 @@ def test_parts_that_are_measured_alone_keep_the_results_of_the_others() -> None:
     old = Results({"date": "2026-01-01", "cores": "4"}, [Row(case="claim", server="a"), Row(case="append", server="a")])
     new = Results({"date": "2026-02-02", "cores": "2"}, [Row(case="append", server="b")])
     both = with_others(new, old)
-    assert [(row.case, row.server) for row in both.rows] == [("claim", "a"), ("append", "b")]
-    assert both.machine == {"date": "2026-02-02 (claim: 2026-01-01)", "cores": "2"}
+    found = [(row.case, row.server, row.date) for row in both.rows]
+    assert found == [("claim", "a", "2026-01-01"), ("append", "b", None)]
+    assert both.machine == new.machine
+    again = with_others(Results({"date": "2026-03-03"}, []), both)
+    assert [row.date for row in again.rows] == ["2026-01-01", "2026-02-02"]
+    assert "Measured earlier: claim on 2026-01-01." in report.blocks(Measured(large=both))["large"]
     assert with_others(new, None) == new
 
 
