@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from runyard.base.clock import SystemClock
-from runyard.engine.control.announcer import Announcer
+from runyard.engine.control.announcer import MOST_RUNS, Announcer
 from runyard.errors import Unavailable
 from runyard.store import ReadyRun, Store
 from runyard.stores.memory import MemoryStore
@@ -76,4 +76,14 @@ async def test_a_poll_rings_for_what_was_missed_and_outlives_the_database() -> N
     running = asyncio.create_task(announcer(store, bell, poll_seconds=0.01).run())
     assert await _next_ring(bell) == {"runyard": 1}
     assert await _next_ring(bell) == {"runyard": 1}, "until a worker takes it"
+    running.cancel()
+
+
+async def test_many_ready_runs_are_announced_without_waiting_for_the_poll() -> None:
+    store, bell = MemoryStore(SystemClock()), Bell()
+    await store.accept([a_post() for _ in range(MOST_RUNS + 1)])
+    waiting = announcer(store, bell, poll_seconds=3600)
+    running = asyncio.create_task(waiting.run())
+    waiting.wake()
+    assert [await _next_ring(bell) for _ in range(3)] == [{"runyard": MOST_RUNS}] * 3
     running.cancel()

@@ -2,7 +2,8 @@
 
 Authority: the store says which runs are ready. A wake-up (a run was queued, a claim ended) and a poll both count them
 by queue, and the doorbell tops up each queue to that number. So a message that was lost, or a broker that was emptied,
-costs at most the poll interval, and repeated rounds do not pile up messages.
+costs at most the poll interval, and repeated rounds do not pile up messages. While more runs are ready than one round
+announces, the poll is short, so that the engine does not wait for messages.
 """
 
 import asyncio
@@ -18,7 +19,8 @@ from runyard.telemetry.logger import get_logger
 log = get_logger()
 
 PACE_SECONDS = 0.01
-MOST_RUNS = 200  # announced at a time; the next round announces the rest
+MOST_RUNS = 200  # announced at a time
+MANY_SECONDS = 0.1  # until the next round while there may be more
 
 
 class Announcer:
@@ -38,22 +40,24 @@ class Announcer:
 
     async def run(self) -> None:
         """Announce until cancelled."""
+        has_more = False
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._poll):
+                async with asyncio.timeout(MANY_SECONDS if has_more and self._poll else self._poll):
                     await self._wakeup.wait()
             self._wakeup.clear()
             try:
-                await self.round()
+                has_more = await self.round()
             except RunyardError as error:
                 log.warning("executor.announce_failed", code=error.code)
             await asyncio.sleep(PACE_SECONDS)
 
-    async def round(self) -> None:
-        """Announce the runs that are ready."""
+    async def round(self) -> bool:
+        """Announce the runs that are ready. Return whether there may be more than could be announced."""
         ready = Counter(self._queue_of(run.agent) for run in await self._store.ready_runs(MOST_RUNS))
         if ready:
             self._doorbell.ring(ready)
+        return ready.total() == MOST_RUNS
 
     def close(self) -> None:
         self._doorbell.close()
