@@ -271,7 +271,7 @@ def row(plan: Plan, load: float, found: Outcome) -> str:
 
 def _half_and_most(took_ms: Sequence[float]) -> str:
     found = [percentile(took_ms, part) for part in (0.5, 0.99)]
-    return " / ".join("none" if each is None else f"{each:.0f}" for each in found)
+    return " / ".join("none" if each is None else f"{each:.1f}" for each in found)
 
 
 HEAD = (
@@ -297,8 +297,10 @@ async def _costs_of(url: str) -> Costs:
 def main() -> None:
     with PrivatePostgres() as postgres:
         costs = asyncio.run(_costs_of(postgres.create_database("shards")))
-    told = f"claim {costs.claim:.2f} + {costs.run:.3f} per run, commit {costs.commit:.2f} + {costs.event:.3f} per event"
-    print(f"Measured, in ms: {told}. {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}.\n\n{HEAD}")
+    measured = (
+        f"claim {costs.claim:.2f} + {costs.run:.3f} per run, commit {costs.commit:.2f} + {costs.event:.3f} per event"
+    )
+    print(f"Measured, in ms: {measured}. {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}.\n\n{HEAD}")
     print("\n".join(table(costs)))
 
 

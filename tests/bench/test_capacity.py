@@ -10,6 +10,10 @@ from bench.report.results import Row
 from bench.scaling.capacity import Ramp
 
 
+def a_row(clients: int, delay: float | None, start: float = 2.0) -> Row:
+    return Row(case="capacity", server="x", clients=clients, delay_ms_p99=delay, first_ms_p50=start)
+
+
 def climbed(ramp: Ramp, measure: Callable[[int], Row]) -> Row | None:
     while ramp.next is not None:
         ramp.take(measure(ramp.next))
@@ -22,7 +26,7 @@ def test_the_ramp_ends_near_the_true_limit(limit: int) -> None:
 
     def measure(clients: int) -> Row:
         asked.append(clients)
-        return Row(case="capacity", server="x", clients=clients, delay_ms_p99=10.0 if clients <= limit else 90.0)
+        return a_row(clients, 10.0 if clients <= limit else 90.0)
 
     found = climbed(Ramp(120, 2_000), measure)
     assert found is not None
@@ -32,10 +36,16 @@ def test_the_ramp_ends_near_the_true_limit(limit: int) -> None:
 
 def test_a_server_that_never_holds_has_no_capacity_and_a_good_one_stops_at_the_end() -> None:
     def best_of(delay: float | None) -> Row | None:
-        return climbed(Ramp(40, 2_000), lambda n: Row(case="capacity", server="x", clients=n, delay_ms_p99=delay))
+        return climbed(Ramp(40, 2_000), lambda n: a_row(n, delay))
 
     assert best_of(51.0) is None
     assert best_of(None) is None
     best = best_of(1.0)
     assert best is not None
     assert best.clients == 2_000
+
+
+def test_a_server_that_lets_half_of_the_conversations_wait_does_not_hold_them() -> None:
+    best = climbed(Ramp(40, 2_000), lambda n: a_row(n, 10.0, start=2.0 if n <= 100 else 2500.0))
+    assert best is not None
+    assert best.clients <= 100
