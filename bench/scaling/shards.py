@@ -297,10 +297,10 @@ async def _costs_of(url: str) -> Costs:
 def main() -> None:
     with PrivatePostgres() as postgres:
         costs = asyncio.run(_costs_of(postgres.create_database("shards")))
-    measured = (
+    spent = (
         f"claim {costs.claim:.2f} + {costs.run:.3f} per run, commit {costs.commit:.2f} + {costs.event:.3f} per event"
     )
-    print(f"Measured, in ms: {measured}. {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}.\n\n{HEAD}")
+    print(f"Measured, in ms: {spent}. {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}.\n\n{HEAD}")
     print("\n".join(table(costs)))
 
 
