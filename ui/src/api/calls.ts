@@ -12,6 +12,7 @@ import type {
   Interaction,
   ModelRequest,
   RunRow,
+  RunSeen,
   SearchPage,
   SharedThread,
   ShareRow,
@@ -135,7 +136,7 @@ export const runs = (query: RunQuery = {}): Promise<{ runs: RunRow[]; next: stri
 export const newestRun = async (threadId: string): Promise<string | undefined> =>
   (await get<{ runs: RunRow[] }>("/api/runs", { thread_id: threadId, limit: 1 })).runs[0]?.run_id;
 
-export const run = (id: string): Promise<RunRow> => get(`/api/runs/${part(id)}`);
+export const run = (id: string): Promise<RunSeen> => get(`/api/runs/${part(id)}`);
 
 export const cancel = (id: string): Promise<{ status: Status }> => change("POST", `/api/runs/${part(id)}/cancel`);
 

@@ -55,6 +55,12 @@ export type RunRow = {
   feedback?: Feedback | null;
 };
 
+/** A run as it is read by its id. A waiting run is running. */
+export type RunSeen = Pick<
+  RunRow,
+  "run_id" | "thread_id" | "status" | "created_at" | "started_at" | "finished_at" | "error"
+>;
+
 /** A person's rating of the answer of a run. */
 export type Feedback = { value: "up" | "down"; comment: string | null; created_at: string };
 

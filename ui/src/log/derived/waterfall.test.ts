@@ -27,3 +27,12 @@ test("what has not ended is open, and a run that ends closes it as failed", () =
 test("an attempt after the first is marked", () => {
   assert.deepEqual(waterfall(log(...REFUND)).marks, [{ at: 2200, seq: 13, attempt: 2, why: "decision" }]);
 });
+
+test("the bar of the queue has the times of the row, except in the copy that a fork makes", () => {
+  const ended = { created: 900, started: undefined, finished: 1150, waited: 250, took: undefined };
+  const canceled = waterfall(log(QUEUED, ["run.finished", { status: "canceled", stop_reason: "cancelled" }]), ended);
+  assert.deepEqual([canceled.bars[0]?.from, canceled.bars[0]?.to, canceled.from], [900, 1150, 900]);
+  const copied = log(["run.queued", { agent: "a", copied: { run_id: "o", seq: 2 } }], ["trace", { fn: "f" }]);
+  const fork = waterfall(copied, { ...ended, created: 9000, finished: 9000, waited: 0 });
+  assert.deepEqual([fork.bars[0]?.from, fork.bars[0]?.to, fork.from], [1000, 1100, 1000]);
+});

@@ -1,6 +1,7 @@
 /** A log as bars over time: the wait in the queue, steps, tool calls, and everything that the run waited for. Pure. */
 
 import type { RunEvent, WaitKind } from "../events";
+import type { Times } from "./row";
 
 /** `person`: also a tool of the client. `timer` and `event`: nothing works meanwhile. */
 export type BarKind = "queue" | "step" | "tool" | "person" | "child" | "timer" | "event";
@@ -21,8 +22,8 @@ export type Mark = { at: number; seq: number; attempt: number; why: string };
 
 export type Waterfall = { bars: Bar[]; marks: Mark[]; from: number; to: number };
 
-/** `started`: when a worker took the run, as the server knows it. The first event may come later. */
-export function waterfall(events: Iterable<RunEvent>, started?: number): Waterfall {
+/** `times`: those of the run's row, which are the times in the queue. A fork begins with the events of another run. */
+export function waterfall(events: Iterable<RunEvent>, times?: Times): Waterfall {
   const bars: Bar[] = [];
   const marks: Mark[] = [];
   const open = new Map<string, Bar>();
@@ -56,10 +57,13 @@ export function waterfall(events: Iterable<RunEvent>, started?: number): Waterfa
     to = Math.max(to, event.ts);
     if (event.source === "worker") end("queue", event.ts);
     switch (event.type) {
-      case "run.queued":
-        begin("queue", "queue", "in the queue", event);
-        if (started !== undefined) end("queue", started);
+      case "run.queued": {
+        const known = event.data.copied ? undefined : times;
+        begin("queue", "queue", "in the queue", { ...event, ts: known?.created ?? event.ts });
+        from = Math.min(from, known?.created ?? from);
+        if (known?.waited !== undefined) end("queue", known.created + known.waited, known.started === undefined);
         break;
+      }
       case "run.resumed":
         marks.push({ at: event.ts, seq: event.seq, attempt: event.data.attempt, why: event.data.why });
         break;

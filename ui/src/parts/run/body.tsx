@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { run } from "../../api/calls";
+import { statusOf } from "../../log/derived/row";
 import { isOver, type Json } from "../../log/events";
 import type { Item, RunState } from "../../log/fold/state";
 import { FileList } from "../files/list";
@@ -128,18 +129,25 @@ function Outputs({ outputs }: { outputs: { [name: string]: Json } }) {
   return <CodeBlock code={shown(outputs)} language="outputs" label="Copy outputs" />;
 }
 
-/** A run leaves the queue when a worker takes it, also if it says nothing for a while. */
-function Queued({ state: { runId, startedAt } }: { state: RunState }) {
-  const { value: row } = useReading(() => (runId ? run(runId) : Promise.resolve(undefined)), [runId], 1500);
-  return <>{startedAt === undefined && row?.started_at ? "Working" : "In the queue"}</>;
-}
-
-/** Shows that the run works while there is no other sign of it. */
+/** Shows that the run works while there is no other sign of it. Before the first event nothing is known. */
 function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
   const last = state.items.findLast((item) => item.kind !== "resumed");
-  if (isPast || (state.status !== "queued" && state.status !== "running")) return null;
-  if (state.status === "running" && (last?.kind === "text" || (last?.kind === "call" && last.state === "started")))
+  if (isPast || state.seq === 0) return null;
+  if (state.status === "queued") return <Queued state={state} />;
+  if (state.status !== "running" || last?.kind === "text" || (last?.kind === "call" && last.state === "started"))
     return null;
+  return <Dots text="Working" />;
+}
+
+/** A run leaves the queue when a worker takes it, also if it says nothing for a while. */
+function Queued({ state }: { state: RunState }) {
+  const { value: row } = useReading(() => run(state.runId), [state.runId], 1500);
+  const status = statusOf(state, row);
+  if (status === undefined || isOver(status)) return null; // the rest of its log is on the way
+  return <Dots text={status === "queued" ? "In the queue" : "Working"} />;
+}
+
+function Dots({ text }: { text: string }) {
   return (
     <p class="pulse" role="status">
       <span class="dots" aria-hidden="true">
@@ -147,7 +155,7 @@ function Pulse({ state, isPast }: { state: RunState; isPast: boolean }) {
         <i />
         <i />
       </span>
-      {state.status === "queued" ? <Queued state={state} /> : "Working"}
+      {text}
     </p>
   );
 }

@@ -42,7 +42,7 @@ export function TurnCard({ place, files, feedback, judged, edit, choose, isOldBr
       aria-label={`Run ${short(runId)}`}
       aria-current={found ? "true" : undefined}
       data-run={runId}
-      data-status={state.status}
+      data-status={state.seq > 0 ? state.status : undefined}
       data-found={found}
       class="turn"
     >
@@ -146,7 +146,7 @@ type Footing = { runId: string; state: RunState; retry: (() => void) | undefined
 function Foot({ runId, state, retry, children }: Footing) {
   const texts = state.items.flatMap((item) => (item.kind === "text" ? [item.text] : []));
   const { queuedAt, finishedAt, usage } = state;
-  const took = queuedAt && finishedAt ? duration(finishedAt - queuedAt) : undefined;
+  const took = queuedAt && finishedAt && !state.copied ? duration(finishedAt - queuedAt) : undefined;
   const spent = usage.output_tokens
     ? `${(usage.input_tokens + usage.output_tokens).toLocaleString()} tokens`
     : undefined;

@@ -7,16 +7,16 @@ import { isOver, type Status } from "../../log/events";
 import { useDoing } from "../../state/requests";
 import { go } from "../../state/route";
 
-type Acting = { runId: string; status: Status; threadId: string | undefined; at: number };
+type Acting = { runId: string; status: Status | undefined; threadId: string | undefined; at: number };
 
-/** `threadId`: the chat of the run; without one it cannot be continued elsewhere. */
+/** `status`: undefined while it is not known. `threadId`: the chat of the run; without one it cannot be continued elsewhere. */
 export function Actions({ runId, status, threadId, at }: Acting) {
   const doing = useDoing();
   const [isContinuing, setContinuing] = useState(false);
   return (
     <div class="actions">
       <div class="buttons">
-        {isOver(status) ? (
+        {status === undefined ? null : isOver(status) ? (
           <button
             type="button"
             class="small"

@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { run } from "../../api/calls";
+import type { RunSeen } from "../../api/wire";
+import { statusOf, timesOf } from "../../log/derived/row";
 import { useLog } from "../../log/follow/logs";
 import type { Call, RunState } from "../../log/fold/state";
 import { useReading } from "../../state/requests";
@@ -16,9 +18,6 @@ export function Compare({ one, other }: { one: string; other: string }) {
   const [left, right] = [useLog(one), useLog(other)];
   const states = [left.timeline.now, right.timeline.now] as const;
   const rows = [useRow(one, states[0]), useRow(other, states[1])] as const;
-  const starts = rows.map(({ value }, place) =>
-    value?.started_at ? Date.parse(value.started_at) : states[place]?.startedAt,
-  );
   const failed = rows.find(({ failure }) => failure !== undefined);
   if (rows.some(({ isMissing }) => isMissing))
     return (
@@ -51,7 +50,7 @@ export function Compare({ one, other }: { one: string; other: string }) {
                 <tr key={name}>
                   <th scope="row">{name}</th>
                   {states.map((state, place) => (
-                    <td key={place}>{of(state, starts[place])}</td>
+                    <td key={place}>{of(state, rows[place]?.value)}</td>
                   ))}
                 </tr>
               ))}
@@ -86,20 +85,20 @@ export function Compare({ one, other }: { one: string; other: string }) {
 /** The run itself, which tells when a worker took it. */
 const useRow = (id: string, state: RunState) => useReading(() => run(id), [id, state.status]);
 
-type Fact = [name: string, of: (state: RunState, start: number | undefined) => ComponentChildren];
-
-const between = (from: number | undefined, to: number | undefined): string =>
-  from !== undefined && to !== undefined ? duration(Math.max(0, to - from)) : "–";
+type Fact = [name: string, of: (state: RunState, row: RunSeen | undefined) => ComponentChildren];
 
 const FACTS: Fact[] = [
   ["agent", (state) => state.agent],
-  ["status", (state) => <StatusChip status={state.status} />],
-  ["in the queue", (state, start) => between(state.queuedAt, start)],
-  ["took", (state, start) => between(start, state.finishedAt)],
-  ["tokens", (state) => tokens(state.usage)],
-  ["cost", (state) => money(state.usage.usd)],
+  ["status", (state, row) => <Status status={statusOf(state, row)} />],
+  ["in the queue", (_, row) => time(row && timesOf(row).waited)],
+  ["took", (_, row) => time(row && timesOf(row).took)],
+  ["tokens", (state) => (state.seq > 0 ? tokens(state.usage) : "–")],
+  ["cost", (state) => (state.seq > 0 ? money(state.usage.usd) : "–")],
   ["error", (state) => state.error?.code ?? "–"],
 ];
+
+const time = (ms: number | undefined): string => (ms === undefined ? "–" : duration(ms));
+const Status = ({ status }: { status: ReturnType<typeof statusOf> }) => (status ? <StatusChip status={status} /> : "–");
 
 const callsOf = (state: RunState): Call[] => state.items.filter((item) => item.kind === "call");
 const textOf = (state: RunState): string =>

@@ -7,10 +7,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { feedbackOn, forkThread, placeOf, run, thread } from "../../api/calls";
 import { useBottom } from "../../state/bottom";
 import { useDoing, useReading } from "../../state/requests";
-import type { RunRow } from "../../api/wire";
-import { isOver, type Status } from "../../log/events";
+import { isOver } from "../../log/events";
 import { useLog } from "../../log/follow/logs";
 import type { RunState } from "../../log/fold/state";
+import { statusOf, timesOf } from "../../log/derived/row";
 import { modelSteps } from "../../log/derived/steps";
 import { waterfall } from "../../log/derived/waterfall";
 import { go, href, type Route } from "../../state/route";
@@ -48,8 +48,7 @@ export function Inspector({ id }: { id: string }) {
 
   const at = Math.min(seq ?? log.seq, log.seq);
   const state = timeline.at(at);
-  const started = row?.started_at ? Date.parse(row.started_at) : undefined;
-  const shape = useMemo(() => waterfall(timeline.events, started), [log.seq, started]);
+  const shape = useMemo(() => waterfall(timeline.events, row && timesOf(row)), [log.seq, row]);
   const steps = useMemo(() => modelSteps(timeline.events), [log.seq]);
   const threadId = row?.thread_id;
   const { value: place } = useReading(async () => (threadId ? placeOf(threadId) : undefined), [threadId]);
@@ -73,7 +72,7 @@ export function Inspector({ id }: { id: string }) {
         <h1>
           Run <span class="mono">{short(id)}</span>
         </h1>
-        <StatusChip status={status} />
+        {status && <StatusChip status={status} />}
         {row && <Trigger state={now} runId={id} place={place} hasThread={threadId != null} />}
         <Wrote state={now} />
         <Actions
@@ -105,7 +104,7 @@ export function Inspector({ id }: { id: string }) {
       />
       <div class="halves">
         <div class="half">
-          <WaterfallChart shape={shape} isOver={isOver(now.status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
+          <WaterfallChart shape={shape} isOver={status !== undefined && isOver(status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
           <StepTable runId={id} steps={steps} choose={setSeq} />
           <section
             class="then"
@@ -131,10 +130,6 @@ export function Inspector({ id }: { id: string }) {
     </main>
   );
 }
-
-/** A run has started when a worker took it, also if it has said nothing yet. */
-const statusOf = (state: RunState, row: RunRow | undefined): Status =>
-  state.status === "queued" && state.startedAt === undefined && row?.started_at ? "running" : state.status;
 
 type Triggered = { state: RunState; runId: string; place: Route | undefined; hasThread: boolean };
 

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { runs } from "../../api/calls";
 import type { RunRow } from "../../api/wire";
+import { timesOf } from "../../log/derived/row";
 import { useReading } from "../../state/requests";
 import { useLater } from "../../state/later";
 import { href } from "../../state/route";
@@ -110,6 +111,7 @@ async function some(filter: Filter, pages: number): Promise<{ runs: RunRow[]; ne
 type Listed = { row: RunRow; isChosen: boolean; choose: (isOn: boolean) => void };
 
 function Row({ row, isChosen, choose }: Listed) {
+  const { waited, took } = timesOf(row);
   return (
     <tr class="link-row">
       <td>
@@ -133,13 +135,10 @@ function Row({ row, isChosen, choose }: Listed) {
         <StatusChip status={row.waiting ? "waiting" : row.status} />
       </td>
       <td class="number">{row.last_seq.toLocaleString()}</td>
-      <td class="number">{between(row.created_at, row.started_at)}</td>
-      <td class="number">{between(row.started_at, row.finished_at)}</td>
+      <td class="number">{waited === undefined ? "" : duration(waited)}</td>
+      <td class="number">{took === undefined ? "" : duration(took)}</td>
       <td class="number">{row.usage?.usd ? money(row.usage.usd) : ""}</td>
       <td class="faint">{ago(row.created_at)}</td>
     </tr>
   );
 }
-
-const between = (from: string | null, to: string | null): string =>
-  from && to ? duration(Math.max(0, Date.parse(to) - Date.parse(from))) : "";
