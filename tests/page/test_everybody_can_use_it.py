@@ -83,8 +83,8 @@ async def a_run(tab: Tab, name: str) -> None:
             run = await tab.begin("traveller", "to Rome")
             await ended(run)
             await run.get_by_role("link", name="Inspect run").click()
-            await page.get_by_role("button", name="What turn#2 sent").click()
-            await expect(page.get_by_role("region", name="Sent tools")).to_be_visible()
+            await page.get_by_role("button", name="Rebuilt request of turn#2").click()
+            await expect(page.get_by_role("region", name="Tools")).to_be_visible()
         case "compare":
             for text in ("to Rome", "elsewhere"):
                 await ended(await tab.begin("traveller", text))

@@ -21,13 +21,14 @@ async def test_each_step_shows_its_cost_and_request_and_the_run_continues_in_a_f
     rows = page.get_by_role("region", name="Model steps").get_by_role("row")
     await expect(rows).to_have_count(3)
     await expect(rows.nth(2)).to_have_text(re.compile(r"turn#2\s*scripted\s*20\s*5\s*\$0\.01"))
-    await rows.nth(2).get_by_role("button", name="What turn#2 sent").click()
-    sent = page.get_by_role("dialog")
-    await expect(sent.get_by_role("region", name="Sent messages").locator("figcaption")).to_have_text(
+    await rows.nth(2).get_by_role("button", name="Rebuilt request of turn#2").click()
+    sent = page.get_by_role("dialog", name="Rebuilt request of turn#2 to scripted")
+    await expect(sent).to_contain_text("The log has no requests.")
+    await expect(sent.get_by_role("region", name="Messages").locator("figcaption")).to_have_text(
         [re.compile(role) for role in ("^user", "^assistant", "^tool")]
     )
-    await expect(sent.get_by_role("region", name="Sent messages")).to_contain_text("booked the train")
-    await expect(sent.get_by_role("region", name="Sent tools")).to_contain_text("book")
+    await expect(sent.get_by_role("region", name="Messages")).to_contain_text("booked the train")
+    await expect(sent.get_by_role("region", name="Tools")).to_contain_text("book")
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("link", name="started by a message in a chat")).to_be_visible()
     await page.get_by_role("button", name="Continue from here").click()
@@ -45,12 +46,12 @@ async def test_the_instructions_and_tools_of_a_step_are_shown_and_a_step_of_a_fr
         run = await tab.begin(agent, "go on")
         await ended(run, end)
         await run.get_by_role("link", name="Inspect run").click()
-        await page.get_by_role("button", name="What turn#1 sent").click()
+        await page.get_by_role("button", name="Rebuilt request of turn#1").click()
         if agent == "tireless":
-            messages = sent.get_by_role("region", name="Sent messages")
+            messages = sent.get_by_role("region", name="Messages")
             await expect(messages.locator("figcaption")).to_have_text([re.compile("^system"), re.compile("^user")])
             await expect(messages).to_contain_text("You never rest.")
-            await expect(sent.get_by_role("region", name="Sent tools")).to_contain_text("ponder")
+            await expect(sent.get_by_role("region", name="Tools")).to_contain_text("ponder")
         else:
             await expect(sent).to_contain_text("pydantic-ai makes the requests of agent geographer.")
         await page.keyboard.press("Escape")

@@ -143,7 +143,7 @@ export const cancel = (id: string): Promise<{ status: Status }> => change("POST"
 /** Retry a run as a new run. */
 export const retry = (id: string): Promise<{ run_id: string }> => change("POST", `/api/runs/${part(id)}/retry`);
 
-/** What the step that began with the event `at` sent to its model. */
+/** The request of the step that began with the event `at` to its model, rebuilt. */
 export const modelRequest = (id: string, at: number): Promise<ModelRequest> =>
   get(`/api/runs/${part(id)}/request`, { at });
 

@@ -69,7 +69,7 @@ export type ShareRow = { share_id: string; created_at: string; expires_at: strin
 export type SharedMessage = { role: string; content: string; created_at: string; files: string[] };
 export type SharedThread = { title: string | null; shared_at: string; expires_at: string; messages: SharedMessage[] };
 
-/** What a step sent to its model. `notes` say where it may differ. */
+/** The request of a step to its model, rebuilt. `notes` say where it may differ. */
 export type ModelRequest = {
   step: string;
   model: string;

@@ -1,4 +1,4 @@
-/** What a step sent to its model: every message and every tool. */
+/** The request of a step to its model, rebuilt from the log: every message and every tool. */
 
 import { modelRequest } from "../../api/calls";
 import type { ModelRequest } from "../../api/wire";
@@ -12,7 +12,11 @@ import { shown } from "../../parts/text/words";
 export function RequestDialog({ runId, step, close }: { runId: string; step: ModelStep; close: () => void }) {
   const { value: request, failure } = useReading(() => modelRequest(runId, step.seq), [runId, step.seq]);
   return (
-    <Dialog title={`What ${step.step} sent to ${step.model}`} close={close}>
+    <Dialog title={`Rebuilt request of ${step.step} to ${step.model}`} close={close}>
+      <p class="faint">
+        The log has no requests. This one is rebuilt from its events, with the instructions and tools of the agent as it is
+        now.
+      </p>
       <Failure text={failure} />
       {!request && !failure && <p class="faint">Loading…</p>}
       {request && <Request request={request} />}
@@ -31,13 +35,13 @@ function Request({ request }: { request: ModelRequest }) {
       <p>
         <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy request" />
       </p>
-      <section aria-label="Sent messages">
+      <section aria-label="Messages">
         {request.messages.map((message, place) => (
           <CodeBlock key={place} code={textOf(message)} language={message.role} label="Copy message" />
         ))}
       </section>
       <h3>Tools ({request.tools.length})</h3>
-      <section aria-label="Sent tools">
+      <section aria-label="Tools">
         {request.tools.map(({ function: tool }) => (
           <details key={tool.name}>
             <summary>
@@ -48,7 +52,7 @@ function Request({ request }: { request: ModelRequest }) {
         ))}
       </section>
       {request.answer !== null && (
-        <section aria-label="Sent answer format">
+        <section aria-label="Answer format">
           <CodeBlock code={shown(request.answer)} language="answer format" label="Copy answer format" />
         </section>
       )}

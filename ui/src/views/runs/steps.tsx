@@ -1,4 +1,4 @@
-/** The questions to models, with what each cost, and what was sent. */
+/** The questions to models, with what each cost, and its request, rebuilt. */
 
 import { useState } from "preact/hooks";
 import type { ModelStep } from "../../log/derived/steps";
@@ -43,10 +43,10 @@ export function StepTable({ runId, steps, choose }: Shown) {
                 <button
                   type="button"
                   class="small"
-                  aria-label={`What ${step.step} sent`}
+                  aria-label={`Rebuilt request of ${step.step}`}
                   onClick={() => setOpen(step)}
                 >
-                  Sent
+                  Request
                 </button>
               </td>
             </tr>
