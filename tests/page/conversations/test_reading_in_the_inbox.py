@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import expect
 
 from tests.page.conftest import Site
@@ -24,6 +26,18 @@ async def test_a_long_message_is_read_to_its_end_and_its_input_is_in_the_order_o
     await expect(led).to_be_focused()
     shown = await item.locator("pre").first.inner_text()
     assert shown.index("because") < shown.index("to") < shown.index("amount")
+    await any_site.api.http.post(f"/api/runs/{run_id}/cancel")
+
+
+async def test_what_cannot_be_seen_in_an_input_is_marked(tab: Tab, any_site: Site) -> None:
+    wait = await any_site.api.waiting(run_id := await any_site.api.post("payer", "ann\u202ebob\u200b now"))
+    await tab.open(f"approvals/{wait}")
+    item = tab.page.get_by_role("list", name="Waiting").get_by_role("listitem")
+    await expect(item.locator("pre")).to_contain_text(r"ann\u202ebob\u200b")
+    await item.get_by_role("button", name="Edit input").click()
+    written = item.get_by_role("textbox", name="Input as JSON")
+    await expect(written).to_have_value(re.compile(r'"ann\\u202ebob\\u200b"'))
+    await expect(item.get_by_role("note", name="Changes")).to_have_text("Nothing has changed.")
     await any_site.api.http.post(f"/api/runs/{run_id}/cancel")
 
 

@@ -7,6 +7,7 @@ import type { Json } from "../../log/events";
 import type { Approval } from "../../log/fold/state";
 import { Difference } from "../text/diff";
 import { Input } from "../text/input";
+import { revealed } from "../text/words";
 import { Failure } from "../../frame/failure";
 
 type Asked = Pick<Approval, "id" | "kind" | "tool" | "input">;
@@ -25,9 +26,9 @@ export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast:
 /** What the person is asked. */
 export function wording({ kind, tool, input }: Asked): string {
   if (kind === "unknown_outcome")
-    return `A worker died while it called ${tool}. Whether it took effect is unknown. Call it again?`;
-  if (kind === "question") return question(input) ?? `The agent asks: ${tool}`;
-  return `The agent wants to call ${tool}. May it?`;
+    return `A worker died while it called ${revealed(tool)}. Whether it took effect is unknown. Call it again?`;
+  if (kind === "question") return revealed(question(input) ?? `The agent asks: ${tool}`);
+  return `The agent wants to call ${revealed(tool)}. May it?`;
 }
 
 const question = (input: Json): string | undefined =>
@@ -124,7 +125,7 @@ function Confirming({ tool, isBusy, answer, back }: Form & { tool: string }) {
 }
 
 function Editing({ input, isBusy, answer, back }: Form & { input: Json }) {
-  const [text, setText] = useState(JSON.stringify(input ?? {}, null, 2));
+  const [text, setText] = useState(revealed(JSON.stringify(input ?? {}, null, 2)));
   const edited = parsed(text);
   return (
     <form

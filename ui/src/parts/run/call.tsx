@@ -6,7 +6,7 @@ import { FileList } from "../files/list";
 import type { Call } from "../../log/fold/state";
 import { CodeBlock } from "../text/code";
 import { Input } from "../text/input";
-import { brief, duration, shown } from "../text/words";
+import { brief, duration, revealed, shown } from "../text/words";
 import { ApprovalCard } from "./approval";
 import { WaitCard } from "./wait";
 
@@ -32,7 +32,7 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
         <summary>
           <span class="dot" data-is={call.state} aria-hidden="true" />
           <code class="tool">{call.tool}</code>
-          <span class="hint">{brief(call.input)}</span>
+          <span class="hint">{revealed(brief(call.input))}</span>
           <span class="faint">
             {isOver && isOpen(call) ? "not called" : WORDS[call.state]} <Time call={call} isPast={isPast || isOver} />
           </span>

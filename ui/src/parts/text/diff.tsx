@@ -2,6 +2,7 @@
 
 import type { Json } from "../../log/events";
 import { changes, lines, type Change } from "./difference";
+import { revealed } from "./words";
 
 export function Difference({ before, after }: { before: Json; after: Json }) {
   const found = changes(before, after);
@@ -19,10 +20,10 @@ function Changed({ change: { path, before, after } }: { change: Change }) {
   if (typeof before === "string" && typeof after === "string" && `${before}${after}`.includes("\n")) {
     return (
       <div class="changed">
-        <code>{path}</code>
+        <code>{revealed(path)}</code>
         <pre tabIndex={0}>
           {lines(before, after).map(({ kind, text }, place) => (
-            <Line key={place} kind={kind} text={text} />
+            <Line key={place} kind={kind} text={revealed(text)} />
           ))}
         </pre>
       </div>
@@ -30,9 +31,9 @@ function Changed({ change: { path, before, after } }: { change: Change }) {
   }
   return (
     <p class="changed">
-      <code>{path || "input"}</code>
-      {before !== undefined && <del>{JSON.stringify(before)}</del>}
-      {after !== undefined && <ins>{JSON.stringify(after)}</ins>}
+      <code>{revealed(path) || "input"}</code>
+      {before !== undefined && <del>{revealed(JSON.stringify(before))}</del>}
+      {after !== undefined && <ins>{revealed(JSON.stringify(after))}</ins>}
     </p>
   );
 }

@@ -12,6 +12,12 @@ test("a change is named by its place, also inside of objects and lists", () => {
   ]);
 });
 
+test("names that every object has are names like any other", () => {
+  const before = JSON.parse('{"__proto__": {"to": "eve"}}');
+  assert.deepEqual(changes(before, {}), [{ path: "__proto__", before: { to: "eve" } }]);
+  assert.deepEqual(changes({}, { constructor: "a" }), [{ path: "constructor", after: "a" }]);
+});
+
 test("what stayed is no change, and lists of other lengths are compared whole", () => {
   assert.deepEqual(changes({ a: 1 }, { a: 1 }), []);
   assert.deepEqual(changes({ a: [1] }, { a: [1, 2] }), [{ path: "a", before: [1], after: [1, 2] }]);

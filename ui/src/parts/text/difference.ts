@@ -24,13 +24,17 @@ type Child = [name: string, before: Json | undefined, after: Json | undefined];
 function childrenOf(before: Json | undefined, after: Json | undefined): Child[] | undefined {
   if (isPlain(before) && isPlain(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-    return names.map((name) => [name, before[name], after[name]]);
+    return names.map((name) => [name, own(before, name), own(after, name)]);
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return before.map((one, place) => [String(place), one, after[place]]);
   }
   return undefined;
 }
+
+/** Not what every object has, such as `constructor`. */
+const own = (fields: { [name: string]: Json }, name: string): Json | undefined =>
+  Object.hasOwn(fields, name) ? fields[name] : undefined;
 
 /** Two texts as lines that stayed, went or came: the longest common part stays. */
 export function lines(before: string, after: string): Line[] {

@@ -1,20 +1,25 @@
 /**
  * What a tool is given, in its own order. Text of several lines, such as code, is shown as it would be read; what stands
- * between such texts as JSON.
+ * between such texts as JSON. Characters that cannot be seen are shown as escapes.
  */
 
 import type { Json } from "../../log/events";
 import { CodeBlock } from "./code";
-import { isPlain, shown } from "./words";
+import { isPlain, revealed, shown } from "./words";
 
 export function Input({ input }: { input: Json }) {
   return (
     <>
       {partsOf(input).map(({ name, value }, place) =>
         name === undefined ? (
-          <CodeBlock key={place} code={shown(value) || "{}"} language="input" label="Copy input" />
+          <CodeBlock key={place} code={revealed(shown(value)) || "{}"} language="input" label="Copy input" />
         ) : (
-          <CodeBlock key={place} code={String(value).trimEnd()} language={name} label={`Copy ${name}`} />
+          <CodeBlock
+            key={place}
+            code={revealed(String(value).trimEnd())}
+            language={revealed(name)}
+            label={`Copy ${revealed(name)}`}
+          />
         ),
       )}
     </>
@@ -27,11 +32,17 @@ type Part = { name?: string; value: Json };
 export function partsOf(input: Json): Part[] {
   if (!isPlain(input)) return [{ value: input }];
   const parts: Part[] = [];
+  let between: [name: string, value: Json][] = [];
+  const close = () => {
+    if (between.length) parts.push({ value: Object.fromEntries(between) }); // also a field `__proto__`
+    between = [];
+  };
   for (const [name, value] of Object.entries(input)) {
-    const last = parts.at(-1);
-    if (typeof value === "string" && value.trim().includes("\n")) parts.push({ name, value });
-    else if (last && last.name === undefined && isPlain(last.value)) last.value[name] = value;
-    else parts.push({ value: { [name]: value } });
+    if (typeof value === "string" && value.trim().includes("\n")) {
+      close();
+      parts.push({ name, value });
+    } else between.push([name, value]);
   }
+  close();
   return parts.length ? parts : [{ value: input }];
 }

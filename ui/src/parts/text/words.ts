@@ -66,6 +66,22 @@ export function brief(value: Json | undefined, most = 80): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** Control characters, those that change the direction of text, and those without width. Lines and tabs stay. */
+const UNSEEN = new RegExp(
+  "[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]" +
+    "|\\r(?!\\n)|[\\u{e0000}-\\u{e007f}]",
+  "gu",
+);
+
+/** The text with characters that cannot be seen escaped as in JSON. A person approves what is on screen. */
+export const revealed = (text: string): string =>
+  text.replace(UNSEEN, (found) =>
+    found
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+
 export const isPlain = (value: Json | undefined): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
