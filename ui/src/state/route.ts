@@ -1,6 +1,7 @@
 /** Where the page is: the part of the address after `#`. */
 
 import { Cell, useCell } from "./cell";
+import { decoded } from "./decoded";
 
 /** A message of a chat: the question of a run or its answer, and the words that a search found in it. */
 export type Found = { run: string; part: "question" | "answer"; words?: string };
@@ -19,10 +20,9 @@ export type Route =
   | { view: "nowhere" };
 
 export function parse(hash: string): Route {
-  const [view = "", id, more, part, words] = hash
-    .replace(/^#?\/?/, "")
-    .split("/")
-    .map(decodeURIComponent);
+  const parts = hash.replace(/^#?\/?/, "").split("/").map(decoded);
+  if (parts.includes(undefined)) return { view: "nowhere" };
+  const [view = "", id, more, part, words] = parts;
   switch (view) {
     case "channels":
       return id ? { view, id, ...(more && { message: more }) } : { view };

@@ -33,6 +33,11 @@ test("a schema that leads back to itself is JSON where it gets deep", () => {
   assert.equal(kinds(deep), "{{{{json}}}}");
 });
 
+test("a reference that names nothing is JSON, also one that is no address", () => {
+  assert.equal(kinds(formOf({ $ref: "#/$defs/None" })), "json");
+  assert.equal(kinds(formOf({ $ref: "#/$defs/100%" })), "json");
+});
+
 test("what was entered becomes a value, and what was left empty is left out", () => {
   const entered = { "$.row": " 12 ", "$.side": '"left"', "$.bags": "1, 2.5", "$.guest.name": "Ann", "$.extra": "[1]" };
   assert.deepEqual(valueOf(FORM, entered), {

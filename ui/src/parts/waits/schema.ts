@@ -4,6 +4,7 @@
  */
 
 import type { Json, Schema } from "../../log/events";
+import { decoded } from "../../state/decoded";
 import { isPlain } from "../text/words";
 
 export type Simple = "text" | "number" | "integer" | "yes";
@@ -29,9 +30,8 @@ export const formOf = (schema: Schema | undefined): Field => fieldOf(schema ?? {
 
 function fieldOf(root: Schema, given: Schema, path: string, label: string, isRequired: boolean, level: number): Field {
   const { schema, isNullable } = resolved(root, given);
-  const title = typeof schema["title"] === "string" && level === 0 ? label : label;
   const hint = [given["description"], schema["description"]].find((each) => typeof each === "string");
-  const base = { path, label: title, isRequired, isNullable, ...(typeof hint === "string" && { hint }) };
+  const base = { path, label, isRequired, isNullable, ...(typeof hint === "string" && { hint }) };
   const preset = schema["default"] === undefined ? {} : { preset: schema["default"] };
   if (Array.isArray(schema["enum"]) && schema["enum"].length > 0)
     return { ...base, kind: "choice", options: schema["enum"], ...preset };
@@ -73,7 +73,7 @@ function resolved(root: Schema, given: Schema): { schema: Schema; isNullable: bo
 function at(root: Schema, reference: string): Schema {
   let found: Json = root;
   for (const part of reference.replace(/^#\/?/, "").split("/").filter(Boolean)) {
-    const name = decodeURIComponent(part).replace(/~1/g, "/").replace(/~0/g, "~");
+    const name = (decoded(part) ?? part).replace(/~1/g, "/").replace(/~0/g, "~");
     found = isPlain(found) ? (found[name] ?? {}) : {};
   }
   return isPlain(found) ? found : {};
@@ -121,15 +121,15 @@ const NOT_A_NUMBER = { number: "This is not a number.", integer: "This is not a 
 
 function objectOf(field: Extract<Field, { kind: "object" }>, entered: Entered) {
   const troubles: Trouble[] = [];
-  const found: { [name: string]: Json } = {};
+  const found: [name: string, value: Json][] = [];
   const isEmpty = !Object.entries(entered).some(([path, text]) => path.startsWith(`${field.path}.`) && text.trim());
   if (isEmpty && !field.isRequired) return { value: field.isNullable ? null : undefined };
   for (const each of field.fields) {
     const made = valueOf(each, entered);
     if ("troubles" in made) troubles.push(...made.troubles);
-    else if (made.value !== undefined) found[each.path.slice(field.path.length + 1)] = made.value;
+    else if (made.value !== undefined) found.push([each.path.slice(field.path.length + 1), made.value]);
   }
-  return troubles.length ? { troubles } : { value: found };
+  return troubles.length ? { troubles } : { value: Object.fromEntries(found) };
 }
 
 function numberOf(text: string, isWhole: boolean): { value: number } | undefined {
