@@ -4,6 +4,7 @@ theirs leads anywhere but to the web."""
 
 import re
 
+import pytest
 from playwright.async_api import Locator, expect
 
 from tests.page.conftest import NewTab, Site
@@ -11,7 +12,7 @@ from tests.page.page_agents import HOSTILE, OUT
 from tests.page.page_tab import Tab, answer, ended
 
 FORBIDDEN = (
-    "script:not([src]), img:not([src^='/assets/']), iframe, object, embed, video, style, form[action], svg, base,"
+    "script, img:not([src^='/assets/']), iframe, object, embed, video, style, form[action], svg:not(.up, .down), base,"
     " meta[http-equiv]"
 )
 
@@ -19,7 +20,8 @@ FORBIDDEN = (
 async def is_harmless(tab: Tab) -> None:
     page = tab.page
     assert await page.evaluate("() => window.owned") is None
-    inside = page.locator("#app, body > :not(script)").first
+    inside = page.locator("#page")
+    assert await inside.locator("header").count() > 0, "the page is drawn in there"
     assert await inside.locator(FORBIDDEN).count() == 0
     addresses = await page.eval_on_selector_all("a[href]", "links => links.map(link => link.getAttribute('href'))")
     assert [each for each in addresses if not re.match(r"#/|https?://|mailto:", each)] == []
@@ -70,6 +72,16 @@ async def test_in_the_inspector_the_inbox_and_the_lists(new_tab: NewTab, any_sit
     await tab.open("approvals")
     await expect(tab.approval("send_mail").first).to_contain_text("onerror")
     await is_harmless(tab)
+
+
+async def test_an_element_that_is_forbidden_is_noticed_wherever_it_is_drawn(new_tab: NewTab, any_site: Site) -> None:
+    tab = await new_tab(any_site.url)
+    await tab.begin("rememberer", "hello")
+    await ended(tab.runs.last)
+    await is_harmless(tab)
+    await tab.runs.last.evaluate("run => run.append(document.createElement('svg'))")
+    with pytest.raises(AssertionError):
+        await is_harmless(tab)
 
 
 async def test_the_policy_stops_what_would_get_through(new_tab: NewTab, any_site: Site) -> None:
