@@ -43,9 +43,8 @@ const page = {
 function writeIndex({ errors, metafile }) {
   if (errors.length) return;
   const outputs = Object.keys(metafile.outputs).map((path) => path.split("/").at(-1));
-  const [entry, { imports }] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === "src/main.tsx");
-  const script = entry.split("/").at(-1);
-  const shared = imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => path.split("/").at(-1));
+  const [entry] = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === "src/main.tsx");
+  const [script, ...shared] = [...needed(metafile.outputs, entry)].map((path) => path.split("/").at(-1));
   const [style, icon] = [".css", ".svg"].map((end) => outputs.find((name) => name.endsWith(end)));
   const index = readFileSync(join(here, "src", "index.html"), "utf8")
     .replace("{{script}}", `/assets/${script}`)
@@ -56,6 +55,14 @@ function writeIndex({ errors, metafile }) {
   const size = [script, style, icon, ...shared].reduce((sum, name) => sum + gzipped(readFileSync(join(built, "assets", name))), 0);
   console.log(`page: ${((size + gzipped(index)) / 1024).toFixed(1)} KB gzipped`);
   if (size > FIRST_LOAD) throw new Error("The first load is larger than 200 KB.");
+}
+
+/** A script, and every one that it imports before it runs. */
+function needed(files, path, found = new Set()) {
+  found.add(path);
+  for (const { kind, path: next } of files[path].imports)
+    if (kind === "import-statement" && !found.has(next)) needed(files, next, found);
+  return found;
 }
 
 const gzipped = (bytes) => gzipSync(bytes).length;
