@@ -100,8 +100,3 @@ const PROGRESS: ReadonlySet<EventType> = new Set([
 export const isProgress = (event: RunEvent): boolean => PROGRESS.has(event.type);
 export const isLast = (event: RunEvent): boolean => event.type === "run.finished";
 export const isOver = (status: Status): boolean => status === "done" || status === "error" || status === "canceled";
-
-/** Fails to type-check where a kind of event was forgotten. */
-export function never(_: never): never {
-  throw new Error("An event that this page does not know.");
-}

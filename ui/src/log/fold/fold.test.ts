@@ -45,6 +45,13 @@ test("folding is the same at once, event by event, and from any state on", () =>
     assert.deepEqual(fold(events.slice(cut), fold(events.slice(0, cut))), whole);
 });
 
+test("an event of an unknown type, as a newer server may send, changes nothing but the seq", () => {
+  const begun = fold(log(...REFUND.slice(0, 5)));
+  const [first] = log(REFUND[1]!);
+  const unknown = { ...first, seq: 6, type: "model.dreamed", data: {} } as never;
+  assert.deepEqual(fold([unknown], begun), { ...begun, seq: 6 });
+});
+
 test("a state is never changed by what comes after it", () => {
   const frozen = (value: unknown): unknown => {
     if (typeof value === "object" && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
