@@ -78,3 +78,19 @@ async def test_a_file_that_the_server_refuses_is_explained(new_tab: NewTab, any_
     await tab.page.get_by_test_id("files").set_input_files(tmp_path / "a.png")
     await expect(tab.page.get_by_role("alert")).to_contain_text("not of the type image/png")
     await expect(tab.page.get_by_role("button", name="Send")).to_be_disabled()
+
+
+async def test_files_that_were_not_sent_yet_survive_a_change_of_the_view(tab: Tab, tmp_path: Path) -> None:
+    page = tab.page
+    (path := tmp_path / "list.txt").write_text("socks")
+    await tab.open()
+    await tab.choose("filer")
+    attached = await attach(tab, path)
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    await page.get_by_role("link", name="Chats", exact=True).click()
+    await expect(attached.get_by_text("list.txt")).to_be_visible()
+    await tab.say("pack this")
+    await ended(tab.runs.last)
+    await expect(answer(tab.runs.last)).to_have_text("list.txt")
+    await expect(attached).to_have_count(0)

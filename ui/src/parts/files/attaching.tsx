@@ -1,7 +1,8 @@
 /** Files for the next message: chosen, pasted or dropped, and uploaded at once. */
 
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { sentence } from "../../api/http";
+import { Cell, useCell } from "../../state/cell";
 import { isPicture, weight, type FileRef } from "./files";
 import { Picture } from "./list";
 import { upload } from "./transfer";
@@ -11,26 +12,39 @@ export type Attached = {
   isBusy: boolean;
   failure: string | undefined;
   add: (files: Iterable<File>) => void;
-  remove: (id: string) => void;
-  clear: () => void;
+  remove: (...ids: string[]) => void;
 };
 
-export function useAttached(): Attached {
-  const [files, setFiles] = useState<readonly FileRef[]>([]);
-  const [open, setOpen] = useState(0);
-  const [failure, setFailure] = useState<string>();
+/** `open`: uploads that continue. */
+type Uploads = { files: readonly FileRef[]; open: number; failure?: string | undefined };
+
+const NONE: Uploads = { files: [], open: 0 };
+const drafts = new Map<string, Cell<Uploads>>();
+
+function draftOf(name: string): Cell<Uploads> {
+  const cell = drafts.get(name) ?? new Cell(NONE);
+  drafts.set(name, cell);
+  return cell;
+}
+
+/** `draft`: the name under which files that were not sent yet are kept, while the page is open. */
+export function useAttached(draft: string): Attached {
+  const cell = draftOf(draft);
+  const { files, open, failure } = useCell(cell);
+  const change = (to: (now: Uploads) => Partial<Uploads>) => cell.set({ ...cell.get(), ...to(cell.get()) });
   const add = (chosen: Iterable<File>) => {
-    setFailure(undefined);
+    change(() => ({ failure: undefined }));
     for (const file of chosen) {
-      setOpen((count) => count + 1);
+      change((now) => ({ open: now.open + 1 }));
       upload(file)
-        .then((made) => setFiles((before) => [...before, made]))
-        .catch((error) => setFailure(sentence(error)))
-        .finally(() => setOpen((count) => count - 1));
+        .then((made) => change((now) => ({ files: [...now.files, made] })))
+        .catch((error) => change(() => ({ failure: sentence(error) })))
+        .finally(() => change((now) => ({ open: now.open - 1 })));
     }
   };
-  const remove = (id: string) => setFiles((before) => before.filter((file) => file.file_id !== id));
-  return { files, isBusy: open > 0, failure, add, remove, clear: () => setFiles([]) };
+  const remove = (...ids: string[]) =>
+    change((now) => ({ files: now.files.filter((file) => !ids.includes(file.file_id)) }));
+  return { files, isBusy: open > 0, failure, add, remove };
 }
 
 export function AttachButton({ add }: { add: (files: Iterable<File>) => void }) {

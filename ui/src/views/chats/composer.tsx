@@ -1,4 +1,7 @@
-/** The message field: Enter sends, Shift and Enter begins a line. Text that could not be sent stays. */
+/**
+ * The message field: Enter sends, Shift and Enter begins a line. Text and files stay until they are sent, also if
+ * something else, such as an example, is sent meanwhile.
+ */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { AttachButton, AttachedFiles, useAttached } from "../../parts/files/attaching";
@@ -16,10 +19,12 @@ type Composing = {
   /** Whether a message may have files. */
   takesFiles?: boolean;
   /** The name under which what was not sent yet is kept, while the page is open. */
-  draft?: string;
+  draft: string;
 };
 
 const drafts = new Map<string, string>();
+/** What is being sent, by draft. */
+const sent = new Map<string, { text: string; files: string[] }>();
 
 const TALLEST = 240;
 
@@ -34,12 +39,12 @@ export function Composer({
   takesFiles = false,
   draft,
 }: Composing) {
-  const [text, setDrafted] = useState((draft && drafts.get(draft)) ?? "");
+  const [text, setDrafted] = useState(drafts.get(draft) ?? "");
   const setText = (written: string) => {
-    if (draft) drafts.set(draft, written);
+    drafts.set(draft, written);
     setDrafted(written);
   };
-  const attached = useAttached();
+  const attached = useAttached(draft);
   const area = useRef<HTMLTextAreaElement>(null);
   const wasBusy = useRef(false);
   useLayoutEffect(() => {
@@ -49,9 +54,13 @@ export function Composer({
     element.style.height = `${Math.min(TALLEST, element.scrollHeight)}px`;
   }, [text]);
   useLayoutEffect(() => {
-    if (wasBusy.current && !isBusy && !failure) {
-      setText("");
-      attached.clear();
+    if (wasBusy.current && !isBusy) {
+      const mine = sent.get(draft);
+      sent.delete(draft);
+      if (mine && !failure) {
+        if (text === mine.text) setText("");
+        attached.remove(...mine.files);
+      }
     }
     wasBusy.current = isBusy;
   }, [isBusy, failure]);
@@ -61,11 +70,10 @@ export function Composer({
 
   const isReady = (text.trim() !== "" || attached.files.length > 0) && !isBusy && !attached.isBusy;
   const submit = (deliver = send) => {
-    if (isReady)
-      deliver(
-        text.trim(),
-        attached.files.map((file) => file.file_id),
-      );
+    if (!isReady) return;
+    const files = attached.files.map((file) => file.file_id);
+    sent.set(draft, { text, files });
+    deliver(text.trim(), files);
   };
   /** Take the files of a paste or a drop, if there are any. Text is left to the browser. */
   const take = (event: Event, found: FileList | undefined) => {
