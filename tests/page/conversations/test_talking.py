@@ -6,6 +6,7 @@ import re
 
 from playwright.async_api import expect
 
+from tests.page.conftest import Site
 from tests.page.page_tab import Tab, answer, ended
 
 
@@ -34,6 +35,14 @@ async def test_agents_say_what_they_do_and_what_to_ask_and_drafts_survive(tab: T
     await examples.first.click()
     await ended(tab.runs.last)
     await expect(page).to_have_title(re.compile(r"Weigh my bag · Runyard$"))
+    await page.get_by_role("link", name="New chat", exact=True).click()  # the draft was not sent
+    await expect(page.get_by_role("textbox", name="Message")).to_have_value("half a thought")
+    await page.get_by_role("button", name="Send").click()
+    await ended(tab.runs.last)
+    await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+    await page.get_by_role("link", name="New chat", exact=True).click()
+    await expect(page.get_by_role("heading", name="Talk to an agent")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
 
 
 async def test_an_answer_has_tables_and_colours_and_can_be_copied_and_made_again(tab: Tab) -> None:
@@ -60,6 +69,24 @@ async def test_an_answer_has_tables_and_colours_and_can_be_copied_and_made_again
     await run.get_by_role("button", name="Regenerate").click()
     await expect(page.get_by_role("group", name="Branches")).to_contain_text("2/2")
     await ended(tab.runs.last)
+
+
+async def test_words_of_a_chat_and_a_part_of_the_id_of_a_run_go_there(tab: Tab, any_site: Site) -> None:
+    page = tab.page
+    await ended(await tab.begin("rememberer", "Where do the bitterns of Aveiro sleep?"))
+    chat = page.url
+    run_id = str(await tab.runs.last.get_attribute("data-run"))
+    await ended(await tab.begin("rememberer", "a title that hides the words"))
+    for wanted, option, url in (
+        ("bitterns aveiro", "message in", re.escape(chat)),
+        (run_id[-8:].upper(), "run of rememberer", f"#/runs/{run_id}$"),
+        (run_id, "run of rememberer", f"#/runs/{run_id}$"),
+    ):
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type(wanted)
+        await page.get_by_role("option").filter(has_text=option).first.click()
+        await expect(page).to_have_url(re.compile(url))
+        await tab.open("overview")
 
 
 async def test_a_few_letters_go_anywhere(tab: Tab) -> None:

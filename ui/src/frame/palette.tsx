@@ -1,17 +1,26 @@
-/** The command palette: Ctrl-K, a few letters, Enter. Places, agents to talk to, chats, and runs by their id. */
+/**
+ * The command palette: Ctrl-K, a few letters, Enter. Places, agents to talk to, chats by their titles and messages, and
+ * runs by a part of their id.
+ */
 
 import { useEffect, useState } from "preact/hooks";
-import { agents } from "../api/calls";
+import { agents, runs, search } from "../api/calls";
 import { useCell } from "../state/cell";
+import { placeOfHit } from "../views/chats/found";
 import { about, offered, wantedAgent } from "../views/chats/offered";
 import { titles } from "../views/chats/titles";
+import { useLater } from "../state/later";
 import { useReading } from "../state/requests";
-import { go, type Route } from "../state/route";
+import { go, href, type Route } from "../state/route";
+import { brief } from "../parts/text/words";
 import { Dialog } from "./dialog";
 
 type Command = { name: string; hint: string; act: () => void };
+type Found = { name: string; hint: string; to: Route };
 
 const MOST = 12;
+const MOST_RUNS = 5;
+const ID_PART = /^[0-9a-f][0-9a-f-]{3,35}$/i;
 const PLACES: [name: string, route: Route][] = [
   ["New chat", { view: "chats" }],
   ["Channels", { view: "channels" }],
@@ -19,7 +28,6 @@ const PLACES: [name: string, route: Route][] = [
   ["Overview", { view: "overview" }],
   ["Inbox", { view: "approvals" }],
 ];
-const RUN_ID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
@@ -45,7 +53,7 @@ export function Palette({ close }: { close: () => void }) {
         aria-label="Command"
         aria-controls="commands"
         aria-activedescendant={found.length ? `command-${chosen}` : undefined}
-        placeholder="A place, an agent, a chat, or the id of a run"
+        placeholder="A place, an agent, words of a chat, or a part of a run's id"
         value={text}
         autofocus
         onInput={(event) => {
@@ -73,7 +81,7 @@ export function Palette({ close }: { close: () => void }) {
   );
 }
 
-/** The commands in which every word of the text occurs. */
+/** The commands in which every word of the text occurs, then what the server finds. */
 function useCommands(text: string): Command[] {
   const { value: known } = useReading(agents, []);
   const chats = useCell(titles);
@@ -86,14 +94,50 @@ function useCommands(text: string): Command[] {
       go({ view: "chats" });
     },
   }));
-  const id = text.trim();
+  const wanted = text.trim();
+  const later = useLater(wanted);
+  const { value: found } = useReading(() => look(later), [later]);
   const all: Command[] = [
-    ...(RUN_ID.test(id) ? [{ name: id, hint: "run", act: () => go({ view: "runs", id }) }] : []),
     ...PLACES.map(([name, route]) => ({ name, hint: "place", act: () => go(route) })),
     ...talk,
     ...[...chats].map(([id, title]) => ({ name: title, hint: "chat", act: () => go({ view: "chats", id }) })),
   ];
-  return all.filter(({ name, hint }) => words.every((word) => `${name} ${hint}`.toLowerCase().includes(word)));
+  const fits = ({ name, hint }: Command) =>
+    words.every((word) => `${name} ${hint}`.toLowerCase().includes(word));
+  const loaded = new Set([...chats].map(([id]) => href({ view: "chats", id })));
+  return [
+    ...all.filter(fits),
+    ...(later === wanted ? (found ?? []) : [])
+      .map(({ name, hint, to }) => ({ name, hint, act: () => go(to), isListed: loaded.has(href(to)) }))
+      .filter((command) => !command.isListed || !fits(command)),
+  ];
+}
+
+/** Chats and messages with these words, and runs whose id begins or ends with them. */
+async function look(text: string): Promise<Found[]> {
+  if (!text) return [];
+  const isId = ID_PART.test(text);
+  const [said, ids] = await Promise.all([
+    search(text),
+    isId ? runs({ id_part: text.toLowerCase(), limit: MOST_RUNS }) : undefined,
+  ]);
+  return [
+    ...(ids?.runs ?? []).map(({ run_id: id, agent }) => ({
+      name: id,
+      hint: `run of ${agent}`,
+      to: { view: "runs", id } as const,
+    })),
+    ...said.threads.map(({ thread_id: id, title }) => ({
+      name: title,
+      hint: "chat",
+      to: { view: "chats", id } as const,
+    })),
+    ...said.messages.map((hit) => ({
+      name: brief(hit.text),
+      hint: `message in ${hit.title ?? "a new chat"}`,
+      to: placeOfHit(hit, text),
+    })),
+  ];
 }
 
 /** Whether the palette is open; also listens to Ctrl-K, everywhere. */

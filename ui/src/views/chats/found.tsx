@@ -22,7 +22,7 @@ export function Found({ text }: { text: string }) {
           <Hit key={thread_id} to={{ view: "chats", id: thread_id }} title={<Marked text={title} marks={marks} />} />
         ))}
         {found.messages.map((hit) => (
-          <Hit key={hit.message_id} to={placeOf(hit, text)} title={hit.title ?? "New chat"}>
+          <Hit key={hit.message_id} to={placeOfHit(hit, text)} title={hit.title ?? "New chat"}>
             <span class="hit">
               <Marked text={hit.text} marks={hit.marks} />
             </span>
@@ -43,7 +43,7 @@ const said = ({ kind, role }: Message): string =>
   kind !== "chat" ? "posted" : role === "user" ? "asked" : "answered";
 
 /** Where a message stands: in its chat, or in its channel or DM. */
-function placeOf({ kind, thread_id: id, message_id, run_id: run, role }: Message, words: string): Route {
+export function placeOfHit({ kind, thread_id: id, message_id, run_id: run, role }: Message, words: string): Route {
   if (kind !== "chat") return { view: "messages", id: message_id };
   const part = role === "user" ? "question" : "answer";
   return { view: "chats", id, ...(run !== null && { found: { run, part, words } }) };
