@@ -1,11 +1,12 @@
 /** The bar on top: navigation, the state of the server, and the theme. */
 
 import { useEffect } from "preact/hooks";
-import { waiting } from "../views/approvals/waiting";
+import { waitCount } from "../views/approvals/waiting";
 import { useCell } from "../state/cell";
 import { unread } from "../views/channels/feed/unread";
 import { cutOff } from "../log/follow/follow";
 import { href, type Route } from "../state/route";
+import type { Counted } from "../api/overview";
 import icon from "../icon.svg";
 import { Account } from "./account";
 import { Overview } from "./overview";
@@ -13,11 +14,11 @@ import { tabName } from "./tab-title";
 import { ThemeButton } from "./theme";
 
 export function Bar({ route, help }: { route: Route; help: () => void }) {
-  const count = useCell(waiting)?.length ?? 0;
+  const count = useCell(waitCount);
   const hasUnread = [...useCell(unread).values()].some((each) => each.count > 0);
   const name = useCell(tabName);
   useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ""}${name ? `${name} · ` : ""}Runyard`;
+    document.title = `${count === 0 ? "" : `(${count}) `}${name ? `${name} · ` : ""}Runyard`;
   }, [count, name]);
   const inChannels = route.view === "channels" || route.view === "dms" || route.view === "agents";
   return (
@@ -50,13 +51,13 @@ export function Bar({ route, help }: { route: Route; help: () => void }) {
   );
 }
 
-type Shown = { to: Route; isHere: boolean; name: string; count?: number; isMarked?: boolean };
+type Shown = { to: Route; isHere: boolean; name: string; count?: Counted; isMarked?: boolean };
 
 function Place({ to, isHere, name, count = 0, isMarked = false }: Shown) {
   return (
     <a href={href(to)} aria-current={isHere ? "page" : undefined} data-place={to.view}>
       {name}
-      {count > 0 && <span class="badge">{count}</span>}
+      {count !== 0 && <span class="badge">{count}</span>}
       {isMarked && <span class="unread-dot" role="img" aria-label="unread messages" />}
     </a>
   );

@@ -1,4 +1,4 @@
-/** The number of queued, running and waiting runs, and the rate of events. */
+/** The number of queued, running and waiting runs. */
 
 import { overview, type Seen } from "../api/overview";
 import { useReading } from "../state/requests";
@@ -14,7 +14,6 @@ export function Overview() {
           <Count name="queued" count={seen.queued} />
           <Count name="running" count={seen.running} />
           <Count name="waiting" count={seen.waiting} />
-          {seen.perSecond !== undefined && <Count name="events/s" count={rounded(seen.perSecond)} />}
         </>
       )}
     </div>
@@ -28,5 +27,3 @@ function Count({ name, count }: { name: string; count: Seen["queued"] }) {
     </span>
   );
 }
-
-const rounded = (number: number): number => (number < 10 ? Math.round(number * 10) / 10 : Math.round(number));

@@ -1,7 +1,10 @@
-/** Everything that waits for a person or a client, oldest first. The whole page shows how many there are. */
+/**
+ * Everything that waits for a person or a client, oldest first. Outside of the inbox the page reads how many there are.
+ */
 
 import { waits } from "../../api/calls";
 import { sentence } from "../../api/http";
+import { countWaits, type Counted } from "../../api/overview";
 import type { WaitRow } from "../../api/wire";
 import { Cell } from "../../state/cell";
 import { whileVisible } from "../../state/polling";
@@ -9,7 +12,11 @@ import { follow } from "../../log/follow/follow";
 
 const EVERY = 3000;
 
+/** The items of the inbox, while it is open. */
 export const waiting = new Cell<WaitRow[] | undefined>(undefined);
+
+/** How many there are. */
+export const waitCount = new Cell<Counted>(0);
 
 /** Why the list could not be read the last time. */
 export const lookFailure = new Cell<string | undefined>(undefined);
@@ -33,21 +40,34 @@ export async function look(): Promise<void> {
   if (mine < shown) return; // a later answer came first
   shown = mine;
   if (JSON.stringify(found) !== JSON.stringify(waiting.get())) waiting.set(found);
+  waitCount.set(found.length);
+}
+
+async function count(): Promise<void> {
+  const mine = ++asked;
+  const found = await countWaits();
+  if (mine < shown || isOpen) return;
+  shown = mine;
+  waitCount.set(found);
 }
 
 /** Take a wait off the list that this tab has answered. */
 export function remove(id: string): void {
   answered.add(id);
-  waiting.set(waiting.get()?.filter((row) => row.wait_id !== id));
+  const left = waiting.get()?.filter((row) => row.wait_id !== id);
+  waiting.set(left);
+  if (left) waitCount.set(left.length);
 }
 
+let isOpen = false; // the inbox
 let isLive = false;
 
 /**
- * Follow the changes, for as long as the inbox is open. Other views only show how many there are, and look now and then:
- * a browser opens six connections to a server for all its tabs, and they have logs to follow.
+ * Follow the changes, for as long as the inbox is open. Other views only show how many there are, and look now and
+ * then: a browser opens six connections to a server for all its tabs, and they have logs to follow.
  */
 export function followWaits(): () => void {
+  isOpen = true;
   const ended = () => (isLive = false);
   const stop = follow({
     path: "/api/waits/changes",
@@ -61,8 +81,12 @@ export function followWaits(): () => void {
   return () => {
     ended();
     stop();
+    isOpen = false;
+    shown = ++asked; // the list of a request that is under way is not shown any more
+    waiting.set(undefined);
+    lookFailure.set(undefined);
   };
 }
 
 /** Look now and then, while the tab is visible; returns how to end it. */
-export const keepLooking = (): (() => void) => whileVisible(look, EVERY, () => !isLive);
+export const keepLooking = (): (() => void) => whileVisible(() => (isOpen ? look() : count()), EVERY, () => !isLive);
