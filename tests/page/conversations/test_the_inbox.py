@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Locator, Request, expect
+from playwright.async_api import Locator, Request, Route, expect
 
 from tests.page.conftest import Site
 from tests.page.page_tab import LOOK_NOW, Tab
@@ -281,6 +282,21 @@ async def test_an_item_says_who_asks_and_why_and_an_edit_shows_what_it_changes(i
     assert inbox.site.gates.calls == {"mail bob": 1}
 
 
+async def test_other_views_read_no_more_than_a_page_of_what_waits(tab: Tab) -> None:
+    asked: list[str] = []
+
+    async def many(route: Route) -> None:
+        asked.append(route.request.url)
+        await route.fulfill(json={"waits": [{}] * 100, "next": "w"})
+
+    await tab.page.route(re.compile(r"/api/waits\?"), many)
+    await tab.open("runs")
+    await expect(tab.page).to_have_title("(100+) Runyard")
+    await expect(tab.page.get_by_role("link", name="Inbox")).to_have_text("Inbox100+")
+    assert asked
+    assert not any("before=" in url for url in asked)
+
+
 async def test_a_filter_shows_some_and_keys_decide_only_what_is_shown(inbox: Inbox) -> None:
     run_id = await inbox.site.api.post("booker", "a filter")
     await inbox.site.api.waiting(run_id)
@@ -296,6 +312,9 @@ async def test_a_filter_shows_some_and_keys_decide_only_what_is_shown(inbox: Inb
     assert inbox.asked == []
     await inbox.page.get_by_role("combobox", name="Age", exact=True).select_option("last hour")
     await inbox.page.get_by_role("combobox", name="Tool", exact=True).select_option("send_mail")
+    await expect(inbox.items).to_have_count(2)
+    await inbox.page.reload()  # the address has the filter
+    await expect(inbox.page.get_by_role("combobox", name="Tool", exact=True)).to_have_value("send_mail")
     await expect(inbox.items).to_have_count(2)
     await inbox.item("one").get_by_role("button", name="Edit input").focus()
     await inbox.pressed("a")

@@ -158,6 +158,29 @@ async def test_runs_are_filtered_by_all_that_is_known_of_them(tab: Tab, any_site
     await expect(page.get_by_role("slider", name="Event")).to_be_visible()
 
 
+async def test_filters_and_pages_stay_when_a_run_was_opened(tab: Tab, any_site: Site) -> None:
+    api, page = any_site.api, tab.page
+    run_id = await api.post("failing", "try", await api.thread(agent="failing"))
+    await api.ended(run_id)
+    await tab.open("runs")
+    row = page.get_by_role("table", name="Runs").get_by_role("link", name=run_id[-8:], exact=True)
+    await page.get_by_role("combobox", name="Status").select_option("error")
+    await page.get_by_role("searchbox", name="Error code").fill("agent_error")
+    await expect(page).to_have_url(f"{any_site.url}/#/runs?status=error&error=agent_error")
+    await row.click()
+    await expect(page.get_by_role("slider", name="Event")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("combobox", name="Status")).to_have_value("error")
+    await expect(page.get_by_role("searchbox", name="Error code")).to_have_value("agent_error")
+    await expect(row).to_be_visible()
+    await tab.open("overview?days=7&agent=failing&owners=all")
+    await expect(page.get_by_role("combobox", name="Days")).to_have_value("7")
+    await expect(page.get_by_role("combobox", name="Agent")).to_have_value("failing")
+    await expect(page.get_by_role("checkbox", name="All owners")).to_be_checked()
+    await page.get_by_role("combobox", name="Days").select_option("30")
+    await expect(page).to_have_url(f"{any_site.url}/#/overview?days=30&agent=failing&owners=all")
+
+
 async def test_the_list_and_the_inspector_agree_on_a_run_that_has_started(tab: Tab, any_site: Site) -> None:
     page = tab.page
     run = await tab.begin("listener", "says nothing yet")

@@ -82,7 +82,7 @@ async def test_two_runs_are_compared_side_by_side(tab: Tab) -> None:
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Runs").click()
     for row in (2, 1):
         await page.get_by_role("table", name="Runs").get_by_role("row").nth(row).get_by_role("checkbox").check()
-    await page.get_by_role("button", name="Compare", exact=True).click()
+    await page.get_by_role("link", name="Compare", exact=True).click()
     table = page.get_by_role("table", name="Comparison")
     await expect(table.get_by_role("row", name="tools")).to_contain_text("book")
     await expect(table.get_by_role("row", name="tools")).to_contain_text("none")

@@ -25,6 +25,12 @@ async def test_the_dashboard_counts_runs_and_failures_by_day_and_agent(tab: Tab,
     await expect(chart).to_have_accessible_name(re.compile(r"^Runs\. \d{4}-\d\d-\d\d: runs 3, failed 1\.$"))
     errors = page.get_by_role("img", name=re.compile("^Errors"))
     await expect(errors).to_have_accessible_name(re.compile(r"^Errors\. \d{4}-\d\d-\d\d: agent_error 1\.$"))
+    await expect(page.locator("figure").filter(has=errors).locator(".legend")).to_have_text("agent_error")
+    counts = page.get_by_role("status", name="Overview")
+    await expect(counts).to_have_text(re.compile(r"^\d+ queued\s*\d+ running\s*\d+ waiting$"))
+    names = await table.get_by_role("columnheader").all_text_contents()
+    assert len(names) == len(set(names)) == 11
+    await expect(page.get_by_role("main")).to_contain_text("Days are in UTC. Deleted runs are not counted.")
     first = page.get_by_role("img", name=re.compile("^First token"))
     await expect(first).to_have_accessible_name(re.compile(r"^First token\. \S+: p95 \d+(\.\d)? m?s, p50 \d+"))
     for name, values in {

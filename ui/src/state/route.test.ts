@@ -26,6 +26,8 @@ test("an address leads where it was made for", () => {
 });
 
 test("an address that names nothing leads to a list, and one that is unknown says so", () => {
-  for (const hash of ["", "#", "#/", "#/dms", "#/messages"]) assert.ok(["chats", "channels"].includes(parse(hash).view));
-  for (const hash of ["#/somewhere", "#/somewhere/x", "#/chats/%", "#/runs/%ff"]) assert.deepEqual(parse(hash), { view: "nowhere" });
+  for (const hash of ["", "#", "#/", "#/dms", "#/messages"])
+    assert.ok(["chats", "channels"].includes(parse(hash).view));
+  for (const hash of ["#/somewhere", "#/somewhere/x", "#/chats/%", "#/runs/%ff"])
+    assert.deepEqual(parse(hash), { view: "nowhere" });
 });

@@ -19,8 +19,11 @@ export type Route =
   | { view: "messages"; id: string }
   | { view: "nowhere" };
 
+/** The part of the address that names the view. `query.ts` has the rest. */
+export const withoutQuery = (hash: string): string => hash.split("?", 1)[0] ?? "";
+
 export function parse(hash: string): Route {
-  const parts = hash.replace(/^#?\/?/, "").split("/").map(decoded);
+  const parts = withoutQuery(hash).replace(/^#?\/?/, "").split("/").map(decoded);
   if (parts.includes(undefined)) return { view: "nowhere" };
   const [view = "", id, more, part, words] = parts;
   switch (view) {
@@ -69,7 +72,7 @@ export const go = (route: Route): void => {
   location.hash = href(route);
 };
 
-const place = new Cell<string>(typeof location === "undefined" ? "" : location.hash);
+export const place = new Cell<string>(typeof location === "undefined" ? "" : location.hash);
 if (typeof addEventListener !== "undefined") addEventListener("hashchange", () => place.set(location.hash));
 
 export const useRoute = (): Route => parse(useCell(place));

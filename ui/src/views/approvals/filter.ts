@@ -1,12 +1,20 @@
 /** Which items of the inbox are shown: those of an agent, of a tool, or of an age. Pure. */
 
 import type { WaitRow } from "../../api/wire";
+import type { Query } from "../../state/query";
 
 const HOUR = 3_600_000;
 
 export const AGES = { "last hour": HOUR, "last day": 24 * HOUR, "older than a day": -24 * HOUR } as const;
 export type Age = keyof typeof AGES;
 export type Filter = { agent?: string | undefined; tool?: string | undefined; age?: Age | undefined };
+
+/** The filter that the address names. */
+export const filterOf = ({ agent, tool, age }: Query): Filter => ({
+  agent,
+  tool,
+  age: age !== undefined && age in AGES ? (age as Age) : undefined,
+});
 
 export function fits(row: WaitRow, { agent, tool, age }: Filter, now = Date.now()): boolean {
   if (agent !== undefined && row.agent !== agent) return false;

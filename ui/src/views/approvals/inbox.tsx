@@ -1,13 +1,15 @@
 /**
  * Everything that waits for a decision or an answer, in one list that can be worked through with the keyboard.
  *
- * A key press decides one item: the one that is selected, has the focus and is wholly on screen. Anything else that a key
- * could mean only brings the selected item into view. Arrivals, and decisions made elsewhere, never move the selection.
+ * A key press decides one item: the one that is selected, has the focus and is wholly on screen. Anything else that a
+ * key could mean only brings the selected item into view. Arrivals, and decisions made elsewhere, never move the
+ * selection.
  */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../../state/cell";
 import { onKey } from "../../frame/help";
+import { useQuery } from "../../state/query";
 import { href } from "../../state/route";
 import type { WaitRow } from "../../api/wire";
 import { Decide, wording } from "../../parts/run/approval";
@@ -17,7 +19,7 @@ import { ago, short } from "../../parts/text/words";
 import { arrange, idOf, neighbour, successor, type Item } from "./arrange";
 import { bringIntoView, isInView } from "./in-view";
 import { AnswerForm } from "../../parts/waits/answer";
-import { fits, type Filter } from "./filter";
+import { filterOf, fits, type Filter } from "./filter";
 import { Filters } from "./filters";
 import { useSteadyClicks } from "./steady";
 import { Failure } from "../../frame/failure";
@@ -33,7 +35,8 @@ export function Inbox({ target }: { target: string | undefined }) {
   const found = useCell(waiting);
   const failure = useCell(lookFailure);
   const list = useRef<HTMLUListElement>(null);
-  const [filter, setFilter] = useState<Filter>({});
+  const [query, setFilter] = useQuery();
+  const filter = filterOf(query);
   const { items, selected, select, finish } = useSelection(list, filter, target);
   const steady = useSteadyClicks(items.map(idOf));
 
@@ -86,8 +89,8 @@ export function Inbox({ target }: { target: string | undefined }) {
         </ul>
         {items.length > 0 && (
           <p class="faint keys-hint">
-            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit, or fill in · <kbd>r</kbd> reject ·{" "}
-            <kbd>y</kbd> confirm · <kbd>o</kbd> open
+            <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd> approve · <kbd>e</kbd> edit, or fill in ·{" "}
+            <kbd>r</kbd> reject · <kbd>y</kbd> confirm · <kbd>o</kbd> open
           </p>
         )}
       </div>
@@ -99,7 +102,9 @@ type Select = (id: string | undefined, hasToFocus?: boolean) => void;
 type Finish = (id: string, isDecided: boolean) => Promise<void>;
 type Selection = { items: Item[]; selected: string | undefined; select: Select; finish: Finish };
 
-/** The items in their order, and the selected one. Only a person selects, except for the first item of the first list. */
+/**
+ * The items in their order, and the selected one. Only a person selects, except for the first item of the first list.
+ */
 function useSelection(
   list: { current: HTMLUListElement | null },
   filter: Filter,

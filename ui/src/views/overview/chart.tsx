@@ -1,4 +1,7 @@
-/** A small chart: bars for every day, and what their colours mean. The title of a bar says its value, and a text describes the whole chart. */
+/**
+ * A small chart: bars for every day, and what their colours mean. The title of a bar says its value, and a text
+ * describes the whole chart.
+ */
 
 export type Series = { name: string; colour: "blue" | "red" | "amber" | "accent"; values: readonly (number | null)[] };
 type Charted = {
@@ -51,7 +54,7 @@ export function Chart({ title, days, series, format, isStacked = false }: Charte
         <span>{days[0]}</span>
         <span>{days.at(-1)}</span>
       </p>
-      {series.length > 1 && (
+      {series.some(({ name }) => name !== title.toLowerCase()) && (
         <ul class="legend faint" aria-hidden="true">
           {series.map(({ name, colour }) => (
             <li key={name}>

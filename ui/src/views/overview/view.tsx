@@ -6,6 +6,7 @@ import type { Figures, Statistics } from "../../api/wire";
 import { Choice } from "../../frame/choice";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
+import { useQuery } from "../../state/query";
 import { useReading } from "../../state/requests";
 import { duration, money } from "../../parts/text/words";
 import { Chart } from "./chart";
@@ -15,11 +16,13 @@ const EVERY = 30_000;
 const SPANS = ["7", "14", "30", "90"];
 
 export function Dashboard() {
-  const [days, setDays] = useState("14");
-  const [agent, setAgent] = useState<string>();
-  const [isOfAll, setOfAll] = useState(false);
+  const [query, setQuery] = useQuery();
+  const change = (part: Readonly<Record<string, string | undefined>>) => setQuery({ ...query, ...part });
+  const days = SPANS.find((span) => span === query["days"]) ?? "14";
+  const agent = query["agent"];
   const { value: who } = useReading(me, []);
   const canSeeAll = who?.scopes.includes("operate") ?? false;
+  const isOfAll = query["owners"] === "all" && canSeeAll;
   const read = () => statistics({ days: Number(days), agent, all: isOfAll || undefined });
   const { value: found, failure, again } = useReading(read, [days, agent, isOfAll], EVERY);
   const known = useKnown(found, agent);
@@ -30,25 +33,29 @@ export function Dashboard() {
           <h1>Overview</h1>
           <label class="inline">
             Days
-            <select aria-label="Days" value={days} onChange={(event) => setDays(event.currentTarget.value)}>
+            <select aria-label="Days" value={days} onChange={(event) => change({ days: event.currentTarget.value })}>
               {SPANS.map((span) => (
                 <option key={span}>{span}</option>
               ))}
             </select>
           </label>
-          <Choice name="Agent" options={known} value={agent} choose={setAgent} />
+          <Choice name="Agent" options={known} value={agent} choose={(chosen) => change({ agent: chosen })} />
           {canSeeAll && (
             <label class="inline">
               <input
                 type="checkbox"
                 checked={isOfAll}
-                onChange={(event) => setOfAll(event.currentTarget.checked)}
+                onChange={(event) => change({ owners: event.currentTarget.checked ? "all" : undefined })}
               />
               All owners
             </label>
           )}
         </div>
         <p class="lead">{isOfAll ? "Runs of all owners." : `Runs of ${who?.owner ?? "yours"}.`}</p>
+        <p class="faint">
+          Days are in UTC. Deleted runs are not counted. Tokens and cost of a child run count for the run that started
+          it.
+        </p>
         <Failure text={failure} again={again} />
         {!found && !failure && <Loading />}
         {found && found.days.every(({ runs }) => runs === 0) && <p class="faint">No runs in these days.</p>}
@@ -144,7 +151,7 @@ function Charts({ found: { days } }: { found: Statistics }) {
 function Agents({ found: { agents } }: { found: Statistics }) {
   if (agents.length === 0) return <p class="faint">There were no runs in these days.</p>;
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="Figures by agent">
       <table aria-label="By agent">
         <thead>
           <tr>
@@ -152,10 +159,10 @@ function Agents({ found: { agents } }: { found: Statistics }) {
             <th class="number">runs</th>
             <th class="number">failed</th>
             <th>errors</th>
-            <th class="number">p50</th>
-            <th class="number">p95</th>
+            <th class="number">duration p50</th>
+            <th class="number">duration p95</th>
             <th class="number">first token p50</th>
-            <th class="number">p95</th>
+            <th class="number">first token p95</th>
             <th class="number">queue p95</th>
             <th class="number">tokens</th>
             <th class="number">cost</th>

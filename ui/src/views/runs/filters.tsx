@@ -13,7 +13,12 @@ const AGES: Record<string, number> = {
   "last 7 days": 7 * 24 * HOUR_MS,
   "last 30 days": 30 * 24 * HOUR_MS,
 };
-const COSTS: Record<string, number> = { "$0.01 or more": 0.01, "$0.10 or more": 0.1, "$1 or more": 1, "$10 or more": 10 };
+const COSTS: Record<string, number> = {
+  "$0.01 or more": 0.01,
+  "$0.10 or more": 0.1,
+  "$1 or more": 1,
+  "$10 or more": 10,
+};
 const SHORTEST_ID = 4;
 
 export type Filter = {
@@ -26,16 +31,17 @@ export type Filter = {
 };
 
 export function Filters({ filter, choose }: { filter: Filter; choose: (filter: Filter) => void }) {
+  const to = (part: Filter) => choose({ ...filter, ...part });
   const { value: known } = useReading(agents, []);
   const names = (known ?? []).map((agent) => agent.id);
   return (
     <div class="filters" role="group" aria-label="Filter">
-      <Choice name="Status" options={STATUSES} value={filter.status} choose={(status) => choose({ ...filter, status })} />
-      <Choice name="Agent" options={names} value={filter.agent} choose={(agent) => choose({ ...filter, agent })} />
-      <Choice name="Age" options={Object.keys(AGES)} value={filter.age} choose={(age) => choose({ ...filter, age })} />
-      <Choice name="Cost" options={Object.keys(COSTS)} value={filter.cost} choose={(cost) => choose({ ...filter, cost })} />
-      <Words name="Error code" value={filter.error} choose={(error) => choose({ ...filter, error })} />
-      <Words name="Run id" value={filter.id} choose={(id) => choose({ ...filter, id })} />
+      <Choice name="Status" options={STATUSES} value={filter.status} choose={(status) => to({ status })} />
+      <Choice name="Agent" options={names} value={filter.agent} choose={(agent) => to({ agent })} />
+      <Choice name="Age" options={Object.keys(AGES)} value={filter.age} choose={(age) => to({ age })} />
+      <Choice name="Cost" options={Object.keys(COSTS)} value={filter.cost} choose={(cost) => to({ cost })} />
+      <Words name="Error code" value={filter.error} choose={(error) => to({ error })} />
+      <Words name="Run id" value={filter.id} choose={(id) => to({ id })} />
     </div>
   );
 }
@@ -63,7 +69,7 @@ export function queryOf(filter: Filter, now = Date.now()): RunQuery {
   const age = AGES[filter.age ?? ""];
   const id = filter.id?.trim().toLowerCase();
   return {
-    status: filter.status as Status | undefined,
+    status: STATUSES.find((status) => status === filter.status),
     agent: filter.agent,
     error: filter.error?.trim() || undefined,
     since: age ? new Date(now - age).toISOString() : undefined,

@@ -1,9 +1,10 @@
 /** Runs, newest first: all, or those that fit a filter. */
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { runs } from "../../api/calls";
 import type { RunRow } from "../../api/wire";
 import { timesOf } from "../../log/derived/row";
+import { useQuery } from "../../state/query";
 import { useReading } from "../../state/requests";
 import { useLater } from "../../state/later";
 import { href } from "../../state/route";
@@ -16,15 +17,19 @@ import { Loading } from "../../frame/states";
 const EVERY = 3000;
 const SEARCH_EVERY = 15_000; // the server reads many runs for a cost or a part of an id
 const PAGE = 50;
+const MOST_PAGES = 40; // older runs are found by a filter
 
 export function RunList() {
-  const [filter, setFilter] = useState<Filter>({});
-  const [pages, setPages] = useState(1);
+  const [{ pages: shown, ...rest }, setQuery] = useQuery();
+  const filter: Filter = rest;
+  const pages = Math.min(MOST_PAGES, Math.max(1, Math.floor(Number(shown)) || 1));
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const choose = (id: string, isOn: boolean) =>
     setChosen(isOn ? [...chosen.slice(-1), id] : chosen.filter((each) => each !== id));
   const [one, other] = chosen;
-  const wanted = useLater(filter);
+  const key = JSON.stringify(filter);
+  const later = useLater(key);
+  const wanted = useMemo((): Filter => JSON.parse(later), [later]);
   const every = wanted.cost || wanted.id ? SEARCH_EVERY : EVERY;
   const { value: page, failure, again } = useReading(() => some(wanted, pages), [wanted, pages], every);
   const isFiltered = Object.values(wanted).some(Boolean);
@@ -34,18 +39,12 @@ export function RunList() {
         <div class="head">
           <h1>Runs</h1>
           {one && other && (
-            <a class="button" role="button" href={href({ view: "compare", id: one, other })}>
+            <a class="button" href={href({ view: "compare", id: one, other })}>
               Compare
             </a>
           )}
         </div>
-        <Filters
-          filter={filter}
-          choose={(chosen) => {
-            setFilter(chosen);
-            setPages(1);
-          }}
-        />
+        <Filters filter={filter} choose={setQuery} />
         <Failure text={failure} again={again} />
         {!page && !failure && <Loading />}
         {page && (
@@ -86,8 +85,8 @@ export function RunList() {
             {!isFiltered && <a href={href({ view: "chats" })}>Talk to an agent</a>}
           </p>
         )}
-        {page?.next && (
-          <button type="button" class="quiet" onClick={() => setPages(pages + 1)}>
+        {page?.next && pages < MOST_PAGES && (
+          <button type="button" class="quiet" onClick={() => setQuery({ ...filter, pages: String(pages + 1) })}>
             Earlier runs
           </button>
         )}
