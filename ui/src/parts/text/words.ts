@@ -3,10 +3,13 @@
 import type { Json, Usage } from "../../log/events";
 
 export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  const tenths = Math.round(ms / 100);
+  if (tenths < 100) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
@@ -14,7 +17,8 @@ export function duration(ms: number): string {
 /** The time that is left, with the seconds: 3 d 4 h, 1:02:03, 4:05. */
 export function countdown(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
-  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  const [days, hours] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24];
+  const minutes = Math.floor(seconds / 60) % 60;
   const two = (n: number) => String(n).padStart(2, "0");
   if (days > 0) return `${days} d ${hours} h`;
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
@@ -31,6 +35,10 @@ export function ago(then: string | number, now = Date.now()): string {
 export const clock = (then: string | number): string =>
   new Date(then).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
+/** The time of today, or the date with the time. */
+export const clockOrDay = (then: number, now = new Date()): string =>
+  new Date(then).toDateString() === now.toDateString() ? clock(then) : day(then);
+
 /** The date and the time to the second, with the zone. */
 export const exact = (then: string | number): string =>
   new Date(then).toLocaleString(undefined, { dateStyle: "full", timeStyle: "long" });
@@ -38,7 +46,8 @@ export const exact = (then: string | number): string =>
 /** The day of a time: today, yesterday, or its date. */
 export function dayName(then: string | number, now = new Date()): string {
   const day = new Date(then);
-  const daysBefore = (count: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() - count).toDateString();
+  const daysBefore = (count: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() - count).toDateString();
   if (day.toDateString() === daysBefore(0)) return "Today";
   if (day.toDateString() === daysBefore(1)) return "Yesterday";
   const isThisYear = day.getFullYear() === now.getFullYear();
@@ -91,7 +100,7 @@ const inline = (value: Json | undefined): string =>
 export const short = (id: string): string => id.slice(-8);
 
 /** A date with the time: 7 Nov 2026, 14:05. */
-export const day = (then: string): string =>
+export const day = (then: string | number): string =>
   new Date(then).toLocaleString(undefined, {
     day: "numeric",
     month: "short",

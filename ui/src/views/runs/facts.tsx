@@ -3,7 +3,7 @@
 import type { Feedback, RunSeen } from "../../api/wire";
 import { statusOf, timesOf } from "../../log/derived/row";
 import type { RunState } from "../../log/fold/state";
-import { clock, duration, money, tokens } from "../../parts/text/words";
+import { clockOrDay, duration, money, tokens } from "../../parts/text/words";
 
 const SIGNS = { up: "👍", down: "👎" } as const;
 
@@ -14,7 +14,7 @@ export function Facts({ state, row, feedback }: Known) {
   const isQueued = statusOf(state, row) === "queued";
   const facts: [string, string | undefined][] = [
     ["agent", state.agent],
-    ["began", times && clock(times.created)],
+    ["began", times && clockOrDay(times.created)],
     ["in the queue", times?.waited === undefined ? (isQueued ? "still" : undefined) : duration(times.waited)],
     ["took", times?.took === undefined ? undefined : duration(times.took)],
     ["tokens", state.usage.input_tokens + state.usage.output_tokens ? tokens(state.usage) : undefined],

@@ -1,7 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { partsOf } from "./input";
-import { revealed, shown } from "./words";
+import { clock, clockOrDay, duration, revealed, shown } from "./words";
+
+test("a duration has no unit that is full", () => {
+  const told = {
+    0.4: "0 ms",
+    999.4: "999 ms",
+    999.6: "1.0 s",
+    9949: "9.9 s",
+    9960: "10 s",
+    59_400: "59 s",
+    59_600: "1 min 0 s",
+    119_700: "2 min 0 s",
+    3_599_700: "1 h 0 min",
+    86_400_000: "24 h 0 min",
+    172_800_000: "2 days",
+  };
+  for (const [ms, words] of Object.entries(told)) assert.equal(duration(Number(ms)), words);
+});
+
+test("a time has its date, unless it is today", () => {
+  const now = new Date(2026, 10, 19, 21, 0);
+  const [today, before] = [new Date(2026, 10, 19, 5, 33), new Date(2026, 10, 18, 5, 33)];
+  assert.equal(clockOrDay(today.getTime(), now), clock(today.getTime()));
+  assert.match(clockOrDay(before.getTime(), now), /18.*2026/);
+});
 
 test("every field of an input is shown in its order, whatever its name is", () => {
   const input = JSON.parse('{"a": 1, "__proto__": {"to": "eve"}, "code": "x\\ny", "constructor": {"b": 2}}');
