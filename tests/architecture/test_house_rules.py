@@ -27,6 +27,7 @@ SLEEP = re.compile(r"(?:(?:time|asyncio|anyio)\.)?sleep")
 
 FILE_LINES = 350
 PAGE_SUFFIXES = {".ts", ".tsx", ".css"}
+PAGE_COLUMNS = 120  # ruff keeps Python within as many
 FUNCTION_LINES = 60  # without the docstring
 FOLDER_ENTRIES = 16  # without __init__.py
 # The folders that people read, and what tools and builds leave there.
@@ -99,6 +100,17 @@ def test_files_and_functions_are_short() -> None:
         "a file has one idea: move the second one into a separate file"
     )
     assert too_large(functions, FUNCTION_LINES, LONG_FUNCTIONS) == [], "split the function by its steps"
+
+
+def test_no_line_of_the_page_is_too_long() -> None:
+    found = [
+        f"{_name(path)}:{number}"
+        for path in sorted((ROOT / "ui" / "src").rglob("*"))
+        if path.suffix in PAGE_SUFFIXES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > PAGE_COLUMNS
+    ]
+    assert found == []
 
 
 def test_a_folder_can_be_read_at_a_glance() -> None:

@@ -44,7 +44,10 @@ export async function get<T>(path: string, query: Record<string, string | number
   return (await send(path + search)).json() as Promise<T>;
 }
 
-/** A request that changes something. A request that creates an object has an idempotency key, so a repetition creates nothing. */
+/**
+ * A request that changes something. A request that creates an object has an idempotency key, so a repetition creates
+ * nothing.
+ */
 export async function change<T>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = method === "POST" ? { "Idempotency-Key": newKey() } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";

@@ -13,7 +13,12 @@ export function Account() {
   if (who === undefined) return null;
   return (
     <>
-      <button type="button" class="quiet account" aria-label={`Signed in as ${who.owner}`} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class="quiet account"
+        aria-label={`Signed in as ${who.owner}`}
+        onClick={() => setOpen(true)}
+      >
         <span aria-hidden="true">{who.owner}</span>
       </button>
       {isOpen && (

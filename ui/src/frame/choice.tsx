@@ -11,7 +11,11 @@ export function Choice({ name, options, value, choose }: Chosen) {
   return (
     <label class="inline">
       {name}
-      <select aria-label={name} value={value ?? ""} onChange={(event) => choose(event.currentTarget.value || undefined)}>
+      <select
+        aria-label={name}
+        value={value ?? ""}
+        onChange={(event) => choose(event.currentTarget.value || undefined)}
+      >
         <option value="">all</option>
         {options.map((option) => (
           <option key={option}>{option}</option>

@@ -102,8 +102,8 @@ export function useShortcuts(): [boolean, Dispatch<StateUpdater<boolean>>] {
 }
 
 /**
- * Calls `take` for keys that are pressed while no field is written in and no dialog is open. A key goes to one taker: the
- * one that is `first` (the second key of "g a" approves nothing), else the one that prevents the default.
+ * Calls `take` for keys that are pressed while no field is written in and no dialog is open. A key goes to one taker:
+ * the one that is `first` (the second key of "g a" approves nothing), else the one that prevents the default.
  */
 export function onKey(take: (key: string, event: KeyboardEvent) => void, isFirst = false): () => void {
   const listen = (event: KeyboardEvent) => {

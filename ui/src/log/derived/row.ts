@@ -22,7 +22,8 @@ export function timesOf(row: Row): Times {
   const created = Date.parse(row.created_at);
   const started = moment(row.started_at);
   const finished = moment(row.finished_at);
-  return { created, started, finished, waited: between(created, started ?? finished), took: between(started, finished) };
+  const waited = between(created, started ?? finished);
+  return { created, started, finished, waited, took: between(started, finished) };
 }
 
 const moment = (time: string | null): number | undefined => (time === null ? undefined : Date.parse(time));

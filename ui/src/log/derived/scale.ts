@@ -1,6 +1,7 @@
 /**
  * Where a moment is drawn on a waterfall, from 0 to 1. A person may take a day to decide what a program did in a
- * second, and a timer may be set to days; while nothing but that continues, time is drawn shorter, so that the second can still be seen. Pure.
+ * second, and a timer may be set to days; while nothing but that continues, time is drawn shorter, so that the second
+ * can still be seen. Pure.
  */
 
 import type { Bar, BarKind, Waterfall } from "./waterfall";

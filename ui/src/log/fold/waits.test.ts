@@ -9,7 +9,10 @@ const folded = (...lines: Line[]): RunState => fold(log(...lines));
 const waits = (state: RunState): Wait[] =>
   state.items.flatMap((item: Item) => (item.kind === "wait" ? [item.wait] : item.kind === "call" ? item.waits : []));
 
-const ASKS: Line = ["wait.requested", { wait_id: "w1", call_id: "ask#1", kind: "question", name: "ask", prompt: "Row?" }];
+const ASKS: Line = [
+  "wait.requested",
+  { wait_id: "w1", call_id: "ask#1", kind: "question", name: "ask", prompt: "Row?" },
+];
 const CHILD: Line = ["wait.requested", { wait_id: "w2", call_id: "run#1", kind: "child", name: "helper", child: "r2" }];
 const ROW: Line = ["wait.answered", { wait_id: "w1", outcome: "answered", by: "ann", value: 12 }];
 
@@ -35,7 +38,8 @@ test("a tool of the client belongs to its call", () => {
 
 test("the end of the run leaves no wait open, and what a child cost adds up", () => {
   const usage = { input_tokens: 3, output_tokens: 2, usd: 0.5 };
-  const state = folded(QUEUED, CHILD, ASKS, ["wait.answered", { wait_id: "w2", outcome: "failed", by: "r2", usage }], DONE);
+  const failed: Line = ["wait.answered", { wait_id: "w2", outcome: "failed", by: "r2", usage }];
+  const state = folded(QUEUED, CHILD, ASKS, failed, DONE);
   assert.deepEqual(
     waits(state).map((wait) => wait.state),
     ["failed", "void"],

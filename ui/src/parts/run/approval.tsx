@@ -43,7 +43,9 @@ type Mode = "asked" | "confirming" | "editing" | "rejecting";
 
 type Deciding = { approval: Asked; done?: (isDecided: boolean) => Promise<void> };
 
-/** `done` is called after an attempt to decide; with false if the server refused it. `data-key`: the inbox presses it. */
+/**
+ * `done` is called after an attempt to decide; with false if the server refused it. `data-key`: the inbox presses it.
+ */
 export function Decide({ approval, done }: Deciding) {
   const [mode, setMode] = useState<Mode>("asked");
   const { isBusy, failure, start } = useDoing();

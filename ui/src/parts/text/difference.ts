@@ -1,4 +1,6 @@
-/** What an edit changed in a JSON value: one entry for each place. Text of several lines is compared line by line. Pure. */
+/**
+ * What an edit changed in a JSON value: one entry for each place. Text of several lines is compared line by line. Pure.
+ */
 
 import type { Json } from "../../log/events";
 import { isPlain } from "./words";

@@ -1,6 +1,6 @@
 /**
- * What a tool is given, in its own order. Text of several lines, such as code, is shown as it would be read; what stands
- * between such texts as JSON. Characters that cannot be seen are shown as escapes.
+ * What a tool is given, in its own order. Text of several lines, such as code, is shown as it would be read; what
+ * stands between such texts as JSON. Characters that cannot be seen are shown as escapes.
  */
 
 import type { Json } from "../../log/events";

@@ -1,4 +1,6 @@
-/** Markdown on screen, also while it is still being written: a block is rendered again only when its text has changed. */
+/**
+ * Markdown on screen, also while it is still being written: a block is rendered again only when its text has changed.
+ */
 
 import type { Token } from "marked";
 import { useEffect, useState } from "preact/hooks";
@@ -19,7 +21,13 @@ export function Markdown({ text }: { text: string }) {
 const Block = memo(
   ({ block }: { raw: string; block: Token }) => {
     if (block.type === "code")
-      return <CodeBlock code={block.text as string} language={(block.lang as string | undefined) ?? ""} isCode={!!block.lang} />;
+      return (
+        <CodeBlock
+          code={block.text as string}
+          language={(block.lang as string | undefined) ?? ""}
+          isCode={!!block.lang}
+        />
+      );
     return hasMath(block) ? <WithMath block={block} /> : <Html html={safeHtml(block)} />;
   },
   (before, after) => before.raw === after.raw && before.block.type === after.block.type,

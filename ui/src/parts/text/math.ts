@@ -1,6 +1,6 @@
 /**
- * Formulas in Markdown: `$$…$$`, `\[…\]`, `\(…\)`, and `$…$` if it is clearly one. A formula that is still being written
- * is a token too, so that its signs are not read as Markdown until its end has come. Pure.
+ * Formulas in Markdown: `$$…$$`, `\[…\]`, `\(…\)`, and `$…$` if it is clearly one. A formula that is still being
+ * written is a token too, so that its signs are not read as Markdown until its end has come. Pure.
  */
 
 import type { TokenizerAndRendererExtension, Tokens } from "marked";

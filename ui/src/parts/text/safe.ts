@@ -30,8 +30,8 @@ const TAGS = [
 ];
 const MORE = ["pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"];
 const MATHML = (
-  "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub " +
-  "msubsup msup mtable mtd mtext mtr munder munderover semantics"
+  "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle " +
+  "msub msubsup msup mtable mtd mtext mtr munder munderover semantics"
 ).split(" ");
 /** Without colours: they would be unreadable on one of the two themes. */
 const MATHML_ATTRIBUTES = (

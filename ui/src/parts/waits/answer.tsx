@@ -1,4 +1,6 @@
-/** The form that answers a question or a tool of the client. A value that does not fit is refused, and can be corrected. */
+/**
+ * The form that answers a question or a tool of the client. A value that does not fit is refused, and can be corrected.
+ */
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import { answerWait, failWait } from "../../api/calls";
@@ -11,7 +13,9 @@ import { faultOf, formOf, presets, valueOf, type Entered, type Trouble } from ".
 
 export type Asked = { id: string; kind: WaitKind; name: string; schema?: Schema | undefined };
 
-/** `done` is called after an attempt to answer; with false if the server refused it. `data-key`: the inbox presses it. */
+/**
+ * `done` is called after an attempt to answer; with false if the server refused it. `data-key`: the inbox presses it.
+ */
 export type Answering = { wait: Asked; done?: ((isAnswered: boolean) => Promise<void>) | undefined };
 
 export function AnswerForm({ wait, done }: Answering) {
@@ -46,7 +50,10 @@ export function AnswerForm({ wait, done }: Answering) {
     setTroubles([]);
     send(() => answerWait(wait.id, (made.value ?? null) as Json));
   };
-  if (isFailing) return <Failing isBusy={isBusy} failure={failure} back={() => setFailing(false)} fail={(why) => send(() => failWait(wait.id, why))} />;
+  if (isFailing) {
+    const fail = (why: string) => send(() => failWait(wait.id, why));
+    return <Failing isBusy={isBusy} failure={failure} back={() => setFailing(false)} fail={fail} />;
+  }
   return (
     <form
       class="answer-form"

@@ -18,7 +18,8 @@ const SEAT: Schema = {
   $defs: { Guest: { type: "object", properties: { name: { type: "string" } }, required: ["name"] } },
 };
 const FORM = formOf(SEAT);
-const kinds = (field: Field): string => (field.kind === "object" ? `{${field.fields.map(kinds).join(" ")}}` : field.kind);
+const kinds = (field: Field): string =>
+  field.kind === "object" ? `{${field.fields.map(kinds).join(" ")}}` : field.kind;
 
 test("every part of a schema has its field, and what is not known is JSON", () => {
   assert.equal(kinds(FORM), "{integer choice yes list {text} text json}");
@@ -43,7 +44,8 @@ test("what was entered becomes a value, and what was left empty is left out", ()
   assert.deepEqual(valueOf(FORM, entered), {
     value: { row: 12, side: "left", bags: [1, 2.5], guest: { name: "Ann" }, note: null, extra: [1] },
   });
-  assert.deepEqual(valueOf(FORM, { "$.row": "1", "$.side": '"right"' }), { value: { row: 1, side: "right", note: null } });
+  const least = { "$.row": "1", "$.side": '"right"' };
+  assert.deepEqual(valueOf(FORM, least), { value: { row: 1, side: "right", note: null } });
 });
 
 test("what is wrong is said at its field, all at once", () => {
@@ -57,7 +59,8 @@ test("what is wrong is said at its field, all at once", () => {
 
 test("the server's sentence is shown at the field that it names", () => {
   const sentence = (rest: string) => `The value does not fit the schema: ${rest}.`;
-  assert.deepEqual(faultOf(sentence("`$.row` must be at most 30"), FORM), { path: "$.row", what: "It must be at most 30." });
+  const fault = faultOf(sentence("`$.row` must be at most 30"), FORM);
+  assert.deepEqual(fault, { path: "$.row", what: "It must be at most 30." });
   assert.equal(faultOf(sentence("`$.bags[1]` must be of type number"), FORM)?.path, "$.bags");
   assert.deepEqual(faultOf(sentence("`$.guest` lacks the property `name`"), FORM), {
     path: "$.guest.name",

@@ -26,7 +26,7 @@ const DEEPEST = 4;
 const SIMPLE: { [type: string]: Simple } = { string: "text", number: "number", integer: "integer", boolean: "yes" };
 
 /** The form of a schema. Its root is called "Answer", because a schema has no name. */
-export const formOf = (schema: Schema | undefined): Field => fieldOf(schema ?? {}, schema ?? {}, "$", "Answer", true, 0);
+export const formOf = (schema: Schema = {}): Field => fieldOf(schema, schema, "$", "Answer", true, 0);
 
 function fieldOf(root: Schema, given: Schema, path: string, label: string, isRequired: boolean, level: number): Field {
   const { schema, isNullable } = resolved(root, given);
@@ -42,9 +42,10 @@ function fieldOf(root: Schema, given: Schema, path: string, label: string, isReq
     const of = items["enum"] === undefined && typeof items["type"] === "string" ? SIMPLE[items["type"]] : undefined;
     if (of !== undefined && of !== "yes" && !("prefixItems" in schema)) return { ...base, kind: "list", of };
   }
-  if (type === "object" && isPlain(schema["properties"]) && level < DEEPEST && Object.keys(schema["properties"]).length) {
+  const properties = isPlain(schema["properties"]) ? Object.entries(schema["properties"]) : [];
+  if (type === "object" && properties.length && level < DEEPEST) {
     const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-    const fields = Object.entries(schema["properties"]).map(([name, each]) =>
+    const fields = properties.map(([name, each]) =>
       fieldOf(root, isPlain(each) ? each : {}, `${path}.${name}`, name, required.includes(name), level + 1),
     );
     return { ...base, kind: "object", fields };

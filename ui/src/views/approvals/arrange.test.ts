@@ -26,8 +26,8 @@ test("a filter keeps an agent, a tool, an age, or all of them", () => {
   const now = Date.parse("2026-01-01T02:00:00Z");
   assert.equal(fits(row("a"), {}, now), true);
   assert.equal(fits(row("a"), { agent: "mailer", tool: "send", age: "last day" }, now), true);
-  for (const other of [{ agent: "other" }, { tool: "other" }, { age: "last hour" }, { age: "older than a day" }] as const)
-    assert.equal(fits(row("a"), other, now), false);
+  const unfit = [{ agent: "other" }, { tool: "other" }, { age: "last hour" }, { age: "older than a day" }] as const;
+  for (const filter of unfit) assert.equal(fits(row("a"), filter, now), false);
   assert.deepEqual(choices([row("a")], { tool: "gone" }), { agents: ["mailer"], tools: ["gone", "send"] });
 });
 

@@ -1,4 +1,6 @@
-/** The order of the inbox. An item never changes its place because another arrives, and the selected one never vanishes. */
+/**
+ * The order of the inbox. An item never changes its place because another arrives, and the selected one never vanishes.
+ */
 
 import type { WaitRow } from "../../api/wire";
 
@@ -7,7 +9,9 @@ export type Item = { row: WaitRow; isGone: boolean };
 
 export const idOf = (item: Item): string => item.row.wait_id;
 
-/** Items that were shown keep their order, new ones come last; of those that no longer wait only the selected one stays. */
+/**
+ * Items that were shown keep their order, new ones come last; of those that no longer wait only the selected one stays.
+ */
 export function arrange(before: readonly Item[], waiting: readonly WaitRow[], selected: string | undefined): Item[] {
   const now = new Map(waiting.map((row) => [row.wait_id, row]));
   const known = before.flatMap((item) => {

@@ -1,4 +1,6 @@
-/** Marks the words of a search in text that is on screen, without changing it: browsers draw such marks as highlights. */
+/**
+ * Marks the words of a search in text that is on screen, without changing it: browsers draw such marks as highlights.
+ */
 
 const NAME = "found-words"; // as in the styles
 

@@ -27,7 +27,7 @@ export function ChatList({ selected, changes }: { selected: string | undefined; 
   return (
     <>
       <div class="side-head">
-        <a class="button primary" role="button" href={href({ view: "chats" })}>
+        <a class="button primary" href={href({ view: "chats" })}>
           New chat
         </a>
         <input

@@ -1,4 +1,6 @@
-/** What chats are called. The server has the titles; a fork in which nothing was said has the first message before it. */
+/**
+ * What chats are called. The server has the titles; a fork in which nothing was said has the first message before it.
+ */
 
 import { turns } from "../../api/calls";
 import type { ThreadRow } from "../../api/wire";

@@ -9,7 +9,10 @@ import { go } from "../../state/route";
 
 type Acting = { runId: string; status: Status | undefined; threadId: string | undefined; at: number };
 
-/** `status`: undefined while it is not known. `threadId`: the chat of the run; without one it cannot be continued elsewhere. */
+/**
+ * `status`: undefined while it is not known. `threadId`: the chat of the run; without one it cannot be continued
+ * elsewhere.
+ */
 export function Actions({ runId, status, threadId, at }: Acting) {
   const doing = useDoing();
   const [isContinuing, setContinuing] = useState(false);

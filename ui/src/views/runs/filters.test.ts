@@ -8,7 +8,10 @@ test("a filter is what the server takes; too little of an id is none", () => {
   assert.deepEqual(
     JSON.parse(
       JSON.stringify(
-        queryOf({ status: "error", agent: "clerk", age: "last hour", cost: "$1 or more", error: " x ", id: "ABCDEF" }, now),
+        queryOf(
+      { status: "error", agent: "clerk", age: "last hour", cost: "$1 or more", error: " x ", id: "ABCDEF" },
+      now,
+    ),
       ),
     ),
     { status: "error", agent: "clerk", error: "x", since: "2026-03-01T11:00:00.000Z", min_usd: 1, id_part: "abcdef" },

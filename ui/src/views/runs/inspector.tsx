@@ -104,7 +104,12 @@ export function Inspector({ id }: { id: string }) {
       />
       <div class="halves">
         <div class="half">
-          <WaterfallChart shape={shape} isOver={status !== undefined && isOver(status)} at={timeline.events[at - 1]?.ts} choose={setSeq} />
+          <WaterfallChart
+            shape={shape}
+            isOver={status !== undefined && isOver(status)}
+            at={timeline.events[at - 1]?.ts}
+            choose={setSeq}
+          />
           <StepTable runId={id} steps={steps} choose={setSeq} />
           <section
             class="then"
@@ -147,7 +152,7 @@ function Trigger({ state, runId, place, hasThread }: Triggered) {
   const there = whereStarted(place, runId, state.trigger);
   return (
     <a class="faint" href={href(there)}>
-      {isChat ? "started by a message in a chat" : `started by a message in a ${place.view === "dms" ? "DM" : "channel"}`}
+      started by a message in a {isChat ? "chat" : place.view === "dms" ? "DM" : "channel"}
     </a>
   );
 }

@@ -14,8 +14,8 @@ export function RequestDialog({ runId, step, close }: { runId: string; step: Mod
   return (
     <Dialog title={`Rebuilt request of ${step.step} to ${step.model}`} close={close}>
       <p class="faint">
-        The log has no requests. This one is rebuilt from its events, with the instructions and tools of the agent as it is
-        now.
+        The log has no requests. This one is rebuilt from its events, with the instructions and tools of the agent as it
+        is now.
       </p>
       <Failure text={failure} />
       {!request && !failure && <p class="faint">Loading…</p>}

@@ -29,12 +29,12 @@ export function WaterfallChart({ shape, isOver, at, choose }: Charted) {
   const scale = scaleOf(shape, to);
   const percent = (ts: number) => `${100 * scale.at(ts)}%`;
   const bars = shape.bars.slice(-MOST);
-  const count = bars.filter((bar) => bar.child).length;
+  const isOpen = bars.filter((bar) => bar.child).length <= MOST_CHILDREN;
   return (
     <section class="waterfall" aria-label="Waterfall">
       <ol>
         {bars.map((bar) => (
-          <Bars key={bar.key} bar={bar} to={to} scale={scale} choose={choose} level={0} isOpen={count <= MOST_CHILDREN} />
+          <Bars key={bar.key} bar={bar} to={to} scale={scale} choose={choose} level={0} isOpen={isOpen} />
         ))}
       </ol>
       <div class="over" data-marks={shape.marks.length > 0 || undefined} aria-hidden="true">

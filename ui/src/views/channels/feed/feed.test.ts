@@ -22,7 +22,8 @@ const place = { channelId: "pier", dmConversationId: null };
 
 test("a message that comes both ways is shown once, and keeps its reactions", () => {
   const reactions = [{ emoji: "⚓", userId: "pip", isAgent: true }];
-  const state = withEntry(withMessages(EMPTY, [message("1", { reactions })]), { event: "message_created", data: message("1") });
+  const before = withMessages(EMPTY, [message("1", { reactions })]);
+  const state = withEntry(before, { event: "message_created", data: message("1") });
   assert.deepEqual(messagesOf(state, "pier"), [message("1", { reactions })]);
 });
 
@@ -48,7 +49,8 @@ test("a reaction counts once for everybody, and can be taken back", () => {
     event,
     data: { ...place, messageId: "1", emoji: "⚓", userId: "pip", isAgent: true },
   });
-  const added = [entry("reaction_added"), entry("reaction_added")].reduce(withEntry, withMessages(EMPTY, [message("1")]));
+  const twice = [entry("reaction_added"), entry("reaction_added")];
+  const added = twice.reduce(withEntry, withMessages(EMPTY, [message("1")]));
   assert.equal(messagesOf(added, "pier")[0]?.reactions?.length, 1);
   assert.deepEqual(messagesOf(withEntry(added, entry("reaction_removed")), "pier")[0]?.reactions, []);
 });

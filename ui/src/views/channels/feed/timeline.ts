@@ -1,4 +1,6 @@
-/** The messages of a place in time, with the days between them, the first unread one, and runs that ended badly. Pure. */
+/**
+ * The messages of a place in time, with the days between them, the first unread one, and runs that ended badly. Pure.
+ */
 
 import type { ConversationRun, Message } from "../../../api/wire";
 
@@ -61,6 +63,7 @@ export function endedBadly(
   return runs.filter((run) => {
     if (run.status !== "failed" && run.status !== "cancelled") return false;
     const trigger = known.get(run.triggerMessageId ?? "");
-    return trigger ? trigger.parentMessageId === parentId : parentId === null && since !== undefined && endOf(run) >= since;
+    if (trigger) return trigger.parentMessageId === parentId;
+    return parentId === null && since !== undefined && endOf(run) >= since;
   });
 }

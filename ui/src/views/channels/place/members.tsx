@@ -49,7 +49,12 @@ export function MemberList({ channel, agents, isMine, changed }: Listed) {
         {channel.members.length === 0 && <li class="faint">No members yet.</li>}
       </ul>
       {isMine && (
-        <Adding channel={channel} agents={agents} isBusy={isBusy} add={(who) => change(() => addMember(channel.id, who))} />
+        <Adding
+          channel={channel}
+          agents={agents}
+          isBusy={isBusy}
+          add={(who) => change(() => addMember(channel.id, who))}
+        />
       )}
       <Failure text={failure} />
     </>

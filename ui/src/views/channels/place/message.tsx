@@ -122,7 +122,9 @@ function Deleting({ message, close }: { message: Message; close: () => void }) {
   const { isBusy, failure, start } = useDoing();
   return (
     <Dialog title="Delete message" close={close}>
-      <p>The message is deleted for all readers; its replies stay. What agents have read stays in the logs of their runs.</p>
+      <p>
+        The message is deleted for all readers; its replies stay. What agents have read stays in the logs of their runs.
+      </p>
       <Failure text={failure} />
       <div class="buttons">
         <button

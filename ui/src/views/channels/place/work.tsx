@@ -82,7 +82,8 @@ export function Waiting({ runs, owner, isMine }: { runs: ConversationRun[]; owne
 }
 
 /** A run that ended badly, in the place of the answer that it did not give. */
-export function EndedBadly({ run: { id, agentId, status, errorCode }, isMine }: { run: ConversationRun; isMine: boolean }) {
+export function EndedBadly({ run, isMine }: { run: ConversationRun; isMine: boolean }) {
+  const { id, agentId, status, errorCode } = run;
   return (
     <p class="ended-badly" role="note" aria-label={`Run of ${agentId}`} data-run={id}>
       {status === "failed" ? (
