@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,18 +17,20 @@ from mcp.client import ClientExtension
 from mcp.client.extension import ClaimContext, ResultClaim
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import (
+    BlobResourceContents,
     CallToolResult,
     ElicitRequestFormParams,
     ElicitRequestParams,
     ElicitResult,
     Request,
     RequestParams,
+    ResourceLink,
     Result,
     TextContent,
 )
 from pydantic import Field
 
-from tests.clients.client_app import COUNT
+from tests.clients.client_app import COUNT, LONG
 from tests.clients.conftest import APP, ran, resumed_through_kills
 from tests.support.eventually import PATIENCE, eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
@@ -259,8 +262,13 @@ async def test_a_program_is_a_server_over_stdio(url: str, mode: str, sqlite_flow
             assert text(await client.call_tool("airline", {"message": "a seat"})).startswith(BOUGHT)
             with pytest.raises(MCPError, match="no tool with that name"):
                 await client.call_tool("unknown", {"message": "hello"})
+            [*_, link] = (await client.call_tool("printer", {"message": "several"})).content
+            assert isinstance(link, ResourceLink)
+            [whole] = (await client.read_resource(link.uri)).contents
+            assert isinstance(whole, BlobResourceContents)
+            assert b64decode(whole.blob) == LONG
             endless = asyncio.create_task(client.call_tool("helper", {"message": "endless"}))
-            run = await _run_of(sqlite_flow, 2)
+            run = await _run_of(sqlite_flow, 3)
             endless.cancel()
             await _canceled(sqlite_flow, run)
         assert proxy.cuts == (mode == "legacy"), "with a session the program continues the stream"

@@ -19,7 +19,8 @@ from runyard.errors import RunyardError, Unavailable
 
 PATH = "/mcp"
 META = "io.modelcontextprotocol/protocolVersion"
-NAMED = {"tools/call": "name", "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED |= dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 NOT_JSON, REFUSED = -32700, -32000
 LOST = "The connection to the server was lost before the answer. The run may continue."
 Message = dict[str, Any]
