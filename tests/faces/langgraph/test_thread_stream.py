@@ -29,6 +29,10 @@ async def ends(stream: RawStream, number: int) -> list[Any]:
         return sum(stream.body.count(b'"event":"%b"' % each) for each in (b"completed", b"failed")) >= number
 
     await stream.until(are_there)
+    return frames_of(stream)
+
+
+def frames_of(stream: RawStream) -> list[Any]:
     return [msgspec.json.decode(frame.data) for frame in Parser().feed(bytes(stream.body))]
 
 

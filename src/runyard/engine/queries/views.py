@@ -127,11 +127,22 @@ class Views:
 
     async def thread_runs(self, thread: Thread) -> list[Run]:
         """Return all runs of a thread, oldest first."""
+        return await self._all_runs(thread.owner, {"thread_id": thread.id})
+
+    async def open_runs(self, owner: str, thread_id: str) -> list[Run]:
+        """Return the runs of a thread that have not ended, oldest first."""
+        found: dict[str, Run] = {}
+        for status in (Status.QUEUED, Status.RUNNING, Status.WAITING, Status.QUEUED):  # one may go back to the queue
+            where: RunFilter = {"thread_id": thread_id, "status": status.value}
+            found |= {run.id: run for run in await self._all_runs(owner, where)}
+        return [found[run_id] for run_id in sorted(found)]
+
+    async def _all_runs(self, owner: str, where: RunFilter) -> list[Run]:
         found: list[Run] = []
-        while page := await self._store.list_runs(
-            thread.owner, {"thread_id": thread.id}, found[-1].id if found else None, READ_RUNS
-        ):
+        while page := await self._store.list_runs(owner, where, found[-1].id if found else None, READ_RUNS):
             found += page
+            if len(page) < READ_RUNS:
+                break
         return found[::-1]
 
     async def folded(self, run: Run, kinds: Sequence[FoldKind[Any]]) -> list[FoldedLog[Any]]:

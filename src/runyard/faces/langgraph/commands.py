@@ -21,7 +21,13 @@ from runyard.errors import Conflict, Gone, Invalid, NotFound, RunyardError, Scop
 from runyard.faces.langgraph import inputs, objects, wire
 from runyard.faces.langgraph.objects import Shown
 from runyard.faces.langgraph.start import FACE, NO_CHECKPOINT, NO_WAIT, ParsedRequest, find_thread, start
-from runyard.faces.langgraph.thread_stream import PAGE, StreamRequest, ThreadEventStream, seq_now, seq_of
+from runyard.faces.langgraph.thread_stream import (
+    StreamRequest,
+    ThreadEventStream,
+    newest_and_open_runs,
+    seq_now,
+    seq_of,
+)
 from runyard.faces.langgraph.threads import branch, last_run, state_at, thread_status
 from runyard.web.auth import check_scope, owner_of
 from runyard.web.body import read
@@ -125,7 +131,7 @@ def _repeat_key(call: Call, body: wire.NewRun) -> str | None:
 
 async def _applied_before(engine: Engine, run: Run) -> int:
     """Return the seq before the events that a new run adds to the thread."""
-    around = await engine.views.runs(run.owner, None, PAGE, thread_id=run.thread_id)
+    around = await newest_and_open_runs(engine, run.owner, run.thread_id or "")
     open_runs = [each for each in around if each.pos < run.pos and not each.status.is_terminal]
     if not open_runs:
         return seq_of(run, 0)

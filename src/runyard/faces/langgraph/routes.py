@@ -33,7 +33,7 @@ from runyard.faces.langgraph.follow import (
     stream_headers,
 )
 from runyard.faces.langgraph.start import FACE, PATIENCE, ParsedRequest, find_thread, shown_id, start
-from runyard.faces.langgraph.threads import shown_parts, shown_run
+from runyard.faces.langgraph.threads import list_parts, shown_run
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of, engine_of
@@ -173,15 +173,11 @@ async def _started(request: Request) -> tuple[wire.NewRun, Started]:
 @router.fast("GET", THREAD_RUNS, parameters=LIST_PARAMETERS)
 async def list_runs(request: Request) -> Response:
     """List the runs of a thread, the newest first."""
-    engine, query = engine_of(request), request.query_params
-    thread = await _thread(request)
-    limit, offset = _number(query.get("limit"), "limit", 10), _number(query.get("offset"), "offset", 0)
-    found: list[dict[str, Any]] = []
-    for run in await engine.views.runs(thread.owner, None, min(MOST_RUNS, limit + offset), thread_id=thread.id):
-        found += await shown_parts(engine, shown_id(thread), run)
-    if (status := query.get("status")) is not None:
-        found = [each for each in found if each["status"] == status]
-    page = found[offset : offset + min(limit, wire.MOST_ROWS)]
+    query = request.query_params
+    limit = min(wire.MOST_ROWS, _number(query.get("limit"), "limit", 10))
+    offset = _number(query.get("offset"), "offset", 0)
+    found = await list_parts(engine_of(request), await _thread(request), query.get("status"), offset + limit)
+    page = found[offset : offset + limit]
     if select := query.getlist("select"):
         page = [{name: each[name] for name in select if name in each} for each in page]
     return Json(page)

@@ -145,11 +145,10 @@ def _webhook(url: str, thread: str, run_id: str) -> Push:
 async def cancel_all(engine: Engine, thread: Thread) -> Run | None:
     """Cancel the runs of a thread that have not ended: first those that are queued, so that none of them starts.
     Return the oldest of them."""
-    runs = await engine.views.runs(thread.owner, None, MOST_RUNS, thread_id=thread.id)
-    open_runs = [run for run in runs if not run.status.is_terminal]
-    for run in open_runs:
+    runs = await engine.views.open_runs(thread.owner, thread.id)
+    for run in reversed(runs):
         await engine.cancel(thread.owner, run.id, PATIENCE)
-    return open_runs[-1] if open_runs else None
+    return runs[0] if runs else None
 
 
 async def record(engine: Engine, thread: Thread, values: Any, checkpoint: str | None) -> str:

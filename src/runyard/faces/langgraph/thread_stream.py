@@ -52,6 +52,19 @@ async def seq_now(engine: Engine, run: Run) -> int:
     return seq_of(run, (await engine.views.fold(run, THREAD_TRANSLATION)).state.count)
 
 
+async def newest_and_open_runs(engine: Engine, owner: str, thread_id: str) -> list[Run]:
+    """Return the newest runs of a thread, and all that have not ended."""
+    newest = await engine.views.runs(owner, None, PAGE, thread_id=thread_id)
+    return await _with_open_runs(engine, newest, owner, thread_id)
+
+
+async def _with_open_runs(engine: Engine, newest: Sequence[Run], owner: str, thread_id: str) -> list[Run]:
+    if len(newest) < PAGE:
+        return list(newest)
+    found = {run.id: run for run in (*newest, *await engine.views.open_runs(owner, thread_id))}
+    return list(found.values())
+
+
 class StreamRequest(NamedTuple):
     """The events that a stream shows. `since`: those after this seq; None: those of the newest runs."""
 
@@ -183,7 +196,7 @@ class ThreadFollower:
         await self._engine.views.thread(owner, thread_id)
         page = list(await self._engine.views.runs(owner, None, PAGE, thread_id=thread_id))
         if self._last is None:
-            self._last = _start(page)
+            self._last = _start(await _with_open_runs(self._engine, page, owner, thread_id))
         found = _after(page, self._last)
         if len(page) == PAGE and (not found or found[0].pos != self._last + 1):
             highest = max(run.pos for run in page)

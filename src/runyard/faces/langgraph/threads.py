@@ -22,6 +22,16 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_stream import step_of
 
 PAGE = 100
+# which runs may have a part with this status; an interrupted part may belong to any run
+MAY_HAVE: Mapping[str | None, Mapping[str, Any]] = {
+    None: {},
+    "interrupted": {},
+    "pending": {"status": Status.QUEUED},
+    "running": {"status": Status.RUNNING},
+    "success": {"status": Status.DONE},
+    "error": {"status": Status.ERROR},
+    "timeout": {"status": Status.ERROR, "error": "timeout"},
+}
 RUN_STATUS = {Status.QUEUED: "pending", Status.DONE: "success", Status.ERROR: "error", Status.CANCELED: "interrupted"}
 
 
@@ -55,6 +65,23 @@ async def shown_parts(engine: Engine, thread: str, run: Run) -> list[Shown]:
     state = (await engine.views.fold(run, TRANSLATION)).state if run.asked or run.has_client_tools else None
     parts = 1 if state is None else max(1, state.part)
     return [_run(thread, run, part, state) for part in range(parts, 0, -1)]
+
+
+async def list_parts(engine: Engine, thread: Thread, status: str | None, end: int) -> list[Shown]:
+    """Return the parts of a thread's runs that have a status, the newest first, until there are `end` of them."""
+    found: list[Shown] = []
+    where, last = MAY_HAVE.get(status), None
+    while where is not None and len(found) < end:
+        page = await engine.views.runs(thread.owner, last, PAGE, thread_id=thread.id, **where)
+        for run in page:
+            parts = await shown_parts(engine, shown_id(thread), run)
+            found += [part for part in parts if status in (None, part["status"])]
+            if len(found) >= end:
+                break
+        if len(page) < PAGE:
+            break
+        last = page[-1].id
+    return found
 
 
 def _run(thread: str, run: Run, part: int, state: State | None) -> Shown:
