@@ -43,10 +43,14 @@ NEEDS: dict[tuple[str, str], api_key.Scope] = {
     ("POST", "/a2a/{agent}/tasks/{task_id}:subscribe"): "read",
     ("POST", "/langgraph/assistants"): "read",  # it creates nothing
     ("POST", "/langgraph/assistants/search"): "read",
+    ("POST", "/langgraph/assistants/count"): "read",
+    ("POST", "/langgraph/assistants/{assistant_id}/versions"): "read",
     ("POST", "/langgraph/threads/search"): "read",
+    ("POST", "/langgraph/threads/count"): "read",
     ("POST", "/langgraph/threads/{thread_id}/history"): "read",
     ("POST", "/langgraph/threads/{thread_id}/state/checkpoint"): "read",
     ("POST", "/langgraph/threads/{thread_id}/stream/events"): "read",
+    ("POST", "/mcp"): "read",  # the method in the body may need more (`faces/mcp/methods.py`)
     ("GET", "/metrics"): "operate",
     ("GET", "/api/overview"): "operate",
     ("GET", "/api/keys"): "operate",

@@ -106,6 +106,17 @@ async def test_a_decision_needs_its_scope(serve: Serve) -> None:
 
 
 @MEMORY
+async def test_counting_and_searching_need_only_the_scope_read(serve: Serve) -> None:
+    server = await serve(APP, keys=True)
+    reader = bearer(await server.key("ann", "read"))
+    searches = ("assistants/search", "assistants/count", "assistants/echo/versions", "threads/search", "threads/count")
+    for path in searches:
+        answer = await server.http.post(f"/langgraph/{path}", json={}, headers=reader)
+        assert answer.status_code == 200, path
+    assert (await server.http.post("/langgraph/threads", json={}, headers=reader)).status_code == 403
+
+
+@MEMORY
 async def test_a_message_to_a_thread_that_waits_replaces_the_question(serve: Serve) -> None:
     server = await serve(APP)
     thread = await made(server)

@@ -78,6 +78,14 @@ STATELESS: Mapping[str, Method] = {
     "tasks/cancel": tasks.cancel,
 }
 
+NEED_WRITE = frozenset({"tools/call", "tasks/update", "tasks/cancel", "notifications/cancelled"})
+
+
+def check_scope(caller: Caller, message: wire.Message) -> None:
+    """Raise ScopeMissing if the key of the caller may not send this message. Reading needs the scope `read` only."""
+    if message.is_response or message.method in NEED_WRITE:
+        caller.check_scope("write")
+
 
 async def call(engine: Engine, caller: Caller, name: str, params: Params) -> Shown:
     """Call a method and return its result. Raises ProtocolError."""

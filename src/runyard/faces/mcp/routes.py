@@ -99,6 +99,7 @@ def _status(error: ProtocolError, message: wire.Message, is_stateless: bool) -> 
 async def _answer(request: Request, message: wire.Message, client: Client) -> Response:
     engine, params = context_of(request).engine, message.params or {}
     caller = Caller(await owner_of(request), client, lambda scope: check_scope(request, scope))
+    methods.check_scope(caller, message)
     if message.is_request:
         assert message.method is not None
         assert message.id is not None
