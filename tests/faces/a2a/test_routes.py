@@ -175,20 +175,6 @@ async def test_an_answer_that_does_not_fit_has_no_effect(serve: Serve) -> None:
     assert (code, "has ended" in said) == (-32004, True)
 
 
-@MEMORY
-async def test_a_repeated_answer_leads_to_the_same_part(serve: Serve) -> None:
-    server = await serve(APP)
-    task = (await result(server, "in_turn", "SendMessage", message("go")))["task"]
-    first = message({"data": {"waitId": waits(task)["First?"], "value": "one"}}, taskId=task["id"])
-    second = [(await result(server, "in_turn", "SendMessage", first))["task"] for _ in range(2)]
-    assert [list(waits(each)) for each in second] == [["Second?"]] * 2
-    code, said = await refusal(server, "in_turn", message("x", contextId=task["contextId"]))
-    assert (code, "`taskId`" in said) == (-32004, True), "a new task would wait behind this one"
-    done = (await result(server, "in_turn", "SendMessage", message("two", taskId=task["id"])))["task"]
-    assert done["artifacts"][0]["parts"] == [{"text": "one two"}]
-    assert len(await logged(server, task["id"], "wait.answered")) == 2
-
-
 async def logged(server: Server, run_id: str, kind: str) -> list[dict[str, Any]]:
     return [each for each in await server.log(run_id) if each["type"] == kind]
 

@@ -143,7 +143,8 @@ async def _continue(call: Call, message: wire.Message, config: wire.PushConfig |
     run = await find(call, message.taskId or "")
     if message.contextId and message.contextId != await context_id(call, run):
         raise BadRequest(WRONG_CONTEXT)
-    if run.status.is_terminal:
+    is_over = run.status.is_terminal
+    if is_over and not await _is_repeated(call, run, message):
         raise wire.UnsupportedOperation(ENDED)
     prepared = [await _prepared(call, run, each) for each in inputs.answers(message.parts)]
     if any(each.wait.kind != "client_tool" for each in prepared):
@@ -154,12 +155,22 @@ async def _continue(call: Call, message: wire.Message, config: wire.PushConfig |
     state = (await call.engine.views.fold(run, TRANSLATION)).state
     asked = [state.waits[each.wait.id].part for each in prepared if each.wait.id in state.waits]
     part = 1 + max(asked) if any(asked) else state.part
-    if config is not None:
+    if config is not None and not is_over:
         await push.save(call, run, config, at_end=True)
     for each in [*edits, *(each for each in prepared if each not in edits)]:  # an edit may be refused: it is the first
         with suppress(AlreadyDecided):  # the message is repeated, or another client was first
             await _record(call, each)
     return Started(run.id, part, await place_of(call, run))
+
+
+async def _is_repeated(call: Call, run: Run, message: wire.Message) -> bool:
+    """Return whether each answer of a message names a wait of the run that was answered."""
+    try:
+        given = inputs.answers(message.parts)
+        waits = [await _wait(call, run, each) for each in given if each.wait_id is not None]
+    except (BadRequest, wire.ContentTypeNotSupported):
+        return False
+    return len(waits) == len(given) and all(wait.state not in ("pending", "void") for wait in waits)
 
 
 async def _prepared(call: Call, run: Run, given: Answer) -> Prepared:
