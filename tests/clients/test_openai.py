@@ -88,6 +88,15 @@ async def test_a_stream_survives_the_heartbeats_while_a_person_decides_elsewhere
 
 
 @BOTH
+async def test_a_request_without_a_stream_is_not_repeated_at_the_timeout_of_the_library(
+    url: str, sqlite_flow: Flow, program: str
+) -> None:
+    found = await ran(program, "impatient", url)
+    assert found["found"] == [["still_running", "in_progress"]] * 2
+    assert len(await sqlite_flow.database.rows("select id from runs")) == 2
+
+
+@BOTH
 async def test_a_cancel_ends_the_run_and_the_stream_says_so(url: str, program: str) -> None:
     found = await ran(program, "cancel", url)
     assert (found["last"], found["status"]) == ("response.incomplete", "cancelled")

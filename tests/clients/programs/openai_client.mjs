@@ -75,6 +75,25 @@ const cases = {
     }
   },
 
+  // A person delays the answer, and there is no stream. The library repeats what times out.
+  async impatient() {
+    const found = []
+    const timeout = 5000
+    const messages = [{ role: 'user', content: 'refund' }]
+    for (const ask of [
+      () => client.responses.create({ model, input: 'refund' }, { timeout }),
+      () => client.chat.completions.create({ model, messages }, { timeout }),
+    ]) {
+      try {
+        await ask()
+      } catch (error) {
+        const name = error.message.match(/response (resp_[^.]+)/)?.[1]
+        found.push([error.code, name && (await client.responses.retrieve(name)).status])
+      }
+    }
+    say({ found })
+  },
+
   async files() {
     const image = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`
     const pdf = `data:application/pdf;base64,${Buffer.from('%PDF-1.7').toString('base64')}`

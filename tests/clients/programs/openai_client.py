@@ -126,6 +126,22 @@ def approval():
     say(**shown(final))
 
 
+def impatient():
+    """Ask for an answer that a person delays, without a stream. The library repeats what times out."""
+    hasty, found = client.with_options(timeout=5), []
+    messages = [{"role": "user", "content": "refund"}]
+    for ask in (
+        lambda: hasty.responses.create(model=MODEL, input="refund"),
+        lambda: hasty.chat.completions.create(model=MODEL, messages=messages),
+    ):
+        try:
+            ask()
+        except openai.APIStatusError as error:
+            name = error.message.partition("response ")[2].partition(".")[0]
+            found.append([error.code, client.responses.retrieve(name).status])
+    say(found=found)
+
+
 def cancel():
     response = client.responses.create(model=MODEL, input="endless", background=True)
     seen = []

@@ -1,5 +1,7 @@
 """Finds the responses of a run, and follows one of them: as a stream, or until its end."""
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -11,7 +13,7 @@ from runyard.domain.runs.run import Run
 from runyard.engine.engine import Engine
 from runyard.engine.log.snapshots import translation_kind
 from runyard.engine.log.stream import Streams
-from runyard.errors import NotFound
+from runyard.errors import NotFound, Unavailable
 from runyard.faces.openai import objects
 from runyard.faces.openai.state import OpenText, State
 from runyard.faces.openai.translate import Translation, frame
@@ -19,6 +21,10 @@ from runyard.web.run_to_end import ShuttingDown, events_until_end
 from runyard.web.streaming.part_encoder import NUMBER, TEXT, PartEncoder, TextEvent
 
 TEXT_KINDS: Mapping[TextEvent, str] = {"model.token": "message", "model.thinking": "reasoning"}
+SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,20})?")
+JS_SECONDS = 600.0  # the timeout that the library for JavaScript has if the app sets none
+NODE_SECONDS = 300.0  # Node gives up a response that has not begun, whatever the timeout of the library
+MARGIN_SECONDS = 5.0  # for the way to the client
 NO_RESPONSE = "There is no response with that id."
 TRANSLATION = translation_kind("openai", 3, State, Translation)
 
@@ -43,29 +49,50 @@ async def existing(engine: Engine, run: Run, part: int) -> dict[str, Any]:
 
 
 async def until_end(request: Request, streams: Streams, run_id: str, part: int) -> dict[str, Any]:
-    """Return a response when it is complete. Raises StillRunning, or ClientGone like `events_until_end`."""
+    """Return a response when it is complete. Raises StillRunning before the client's patience ends, or if this process
+    shuts down; ClientGone like `events_until_end`."""
     translation = Translation(run_id)
     try:
-        async with aclosing(events_until_end(request, streams, run_id)) as events:
+        async with (
+            asyncio.timeout(patience_of(request.headers)) as limit,
+            aclosing(events_until_end(request, streams, run_id)) as events,
+        ):
             async for event in events:
                 translation.take(event)
                 if len(translation.state.ended) >= part:
                     break
     except ShuttingDown:
-        raise StillRunning(run_id, part) from None
+        raise StillRunning("This process is shutting down", run_id, part) from None
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise StillRunning("There is no answer within the timeout of the client", run_id, part) from None
     found = translation.response(part)
     assert found is not None  # a log that has ended has ended all of its responses
     return found
 
 
-class StillRunning(ShuttingDown):
-    """This process is shutting down; the run continues."""
+def patience_of(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds after which a request must be answered, or None if the client waits for ever. The libraries
+    repeat a request that times out, which would start another run. That for Python sends its timeout, that for Node
+    only a timeout that the app sets for one request."""
+    given = headers.get("x-stainless-read-timeout") or headers.get("x-stainless-timeout") or ""
+    limit = float(given) if SECONDS.fullmatch(given) else 0.0
+    if headers.get("x-stainless-lang") == "js":
+        limit = limit or JS_SECONDS
+    if headers.get("x-stainless-runtime") == "node":
+        limit = min(limit, NODE_SECONDS)
+    return max(limit - MARGIN_SECONDS, limit / 2) or None
+
+
+class StillRunning(Unavailable):
+    """The run continues after this response."""
 
     code = "still_running"
 
-    def __init__(self, run_id: str, part: int) -> None:
+    def __init__(self, reason: str, run_id: str, part: int) -> None:
         name = objects.response_id(run_id, part)
-        super().__init__(f"This process is shutting down; the run continues. Retrieve the response {name}.")
+        super().__init__(f"{reason}; the run continues. Retrieve the response {name}.")
 
 
 class EventEncoder(PartEncoder):
