@@ -37,6 +37,15 @@ async def at_once(url: str, transport: str, *cases: str, **variables: str) -> di
 
 
 @BOTH
+async def test_a_message_that_the_client_queues_while_an_approval_is_open_is_sent_after_the_answer(
+    url: str, transport: str
+) -> None:
+    found = await ran(PROGRAM, "queue", url, TRANSPORT=transport)
+    said = ["refund", "So: A-1 is refunded.", "look", "So: A-1 is paid."]
+    assert found == {"queued": 1, "said": said}
+
+
+@BOTH
 async def test_a_chat_has_answers_tools_edits_and_errors(url: str, transport: str, sqlite_flow: Flow) -> None:
     found = await at_once(url, transport, "answer", "tool", "edit", "error", "cancel", "file")
 

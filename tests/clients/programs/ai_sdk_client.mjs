@@ -121,6 +121,19 @@ const cases = {
     say({ asked, refused: refused.error.message, ...shown(each) })
   },
 
+  // A message that is sent while an approval is open waits in the client.
+  async queue() {
+    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses
+    const each = chat('helper', { sendAutomaticallyWhen, experimental_queue: true })
+    await each.sendMessage({ text: 'refund' })
+    await each.sendMessage({ text: 'look' })
+    const queued = each.experimental_queuedMessages.length
+    const part = each.lastMessage.parts.find((each) => each.state === 'approval-requested')
+    await each.addToolApprovalResponse({ id: part.approval.id, approved: true })
+    await settled(each, () => each.messages.length === 4 && text(each.lastMessage) !== '')
+    say({ queued, said: each.messages.map(text), error: each.error?.message })
+  },
+
   async client_tool() {
     let calls = 0
     const each = chat('helper', {
