@@ -90,6 +90,12 @@ async def test_interrupts_and_tool_calls_are_answered_by_the_next_run(url: str, 
     assert len(await sqlite_flow.database.rows("select id from runs where face = 'ag-ui'")) == 4
 
 
+async def test_a_message_while_the_agent_waits_is_refused_with_the_interrupts(url: str) -> None:
+    found = await ran(PROGRAM, "reload", url)
+    refused = {"status": 409, "code": "waiting", "message": "Call refund?"}
+    assert found == {**refused, "text": "So: A-1 is refunded."}
+
+
 async def test_the_same_run_id_follows_the_same_run_again(url: str, sqlite_flow: Flow) -> None:
     """The connection breaks after one event, then after two, and so on; in the end the client has the answer once."""
     undisturbed = await ran(PROGRAM, "resume", url, THREAD="t1")

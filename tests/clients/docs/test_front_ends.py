@@ -23,27 +23,45 @@ AG_UI = AI_SDK.replace('chat="c1"', 'thread="t1"')
 
 async def test_the_page_with_use_chat_shows_answers_asks_and_survives_a_reload(url: str, tmp_path: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
-    [page, *_] = blocks("clients/ai-sdk.md", "tsx")
-    script = await bundled(tmp_path, main=AI_SDK, page=page.replace("/api/ai/support", "/api/ai/helper"))
-    async with opened(url, script) as tab:
+    async with opened(url, await _use_chat(tmp_path)) as tab:
         await tab.fill("input", "hello")
         await tab.press("input", "Enter")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
         await expect(tab.locator("input")).to_be_enabled()
         await tab.fill("input", "refund")
         await tab.press("input", "Enter")
+        await expect(tab.get_by_role("button", name="Approve")).to_be_visible()
+        await expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
+        await expect(tab.locator("input")).to_be_disabled()
         await tab.get_by_role("button", name="Approve").click()
         await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
+        await expect(tab.locator("input")).to_be_enabled()
         await expect(tab.get_by_role("alert")).to_have_count(0)
         await tab.reload()
         await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
 
 
+async def test_the_page_with_use_chat_goes_on_after_an_error(url: str, tmp_path: Path) -> None:
+    expect.set_options(timeout=1000 * PATIENCE)
+    async with opened(url, await _use_chat(tmp_path)) as tab:
+        await tab.route("**/api/ai/helper", lambda route: route.fulfill(status=503, body="Try again later."), times=1)
+        await tab.fill("input", "look")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_role("alert")).to_have_text("Try again later.")
+        await tab.fill("input", "hello")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
+        await expect(tab.get_by_role("alert")).to_have_count(0)
+
+
+async def _use_chat(folder: Path) -> str:
+    [page, *_] = blocks("clients/ai-sdk.md", "tsx")
+    return await bundled(folder, main=AI_SDK, page=page.replace("/api/ai/support", "/api/ai/helper"))
+
+
 async def test_the_page_with_ag_ui_shows_answers_and_asks(url: str, tmp_path: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
-    [page] = blocks("clients/ag-ui.md", "tsx")
-    script = await bundled(tmp_path, main=AG_UI, page=page.replace("/api/ag-ui/support", "/api/ag-ui/helper"))
-    async with opened(url, script) as tab:
+    async with opened(url, await _ag_ui(tmp_path)) as tab:
         await tab.fill("input", "hello")
         await tab.press("input", "Enter")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
@@ -52,6 +70,31 @@ async def test_the_page_with_ag_ui_shows_answers_and_asks(url: str, tmp_path: Pa
         await tab.get_by_role("button", name="Approve").click()
         await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
         await expect(tab.get_by_role("button")).to_have_count(0)
+        await expect(tab.get_by_role("alert")).to_have_count(0)
+
+
+async def test_the_page_with_ag_ui_shows_errors_and_finds_interrupts_after_a_reload(url: str, tmp_path: Path) -> None:
+    expect.set_options(timeout=1000 * PATIENCE)
+    async with opened(url, await _ag_ui(tmp_path)) as tab:
+        await tab.fill("input", "fail")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_role("alert")).to_be_visible()
+        await tab.fill("input", "refund")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_role("button", name="Approve")).to_be_visible()
+        await expect(tab.get_by_role("alert")).to_have_count(0)
+        await tab.reload()
+        await tab.fill("input", "hello")
+        await tab.press("input", "Enter")
+        await expect(tab.get_by_role("alert")).to_contain_text("The agent waits for an answer.")
+        await tab.get_by_role("button", name="Approve").click()
+        await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
+        await expect(tab.get_by_role("alert")).to_have_count(0)
+
+
+async def _ag_ui(folder: Path) -> str:
+    [page] = blocks("clients/ag-ui.md", "tsx")
+    return await bundled(folder, main=AG_UI, page=page.replace("/api/ag-ui/support", "/api/ag-ui/helper"))
 
 
 LANGGRAPH = AI_SDK.replace('chat="c1" ', "")

@@ -107,6 +107,22 @@ const cases = {
     say({ outcome, stopped: await (await stopped).json() })
   },
 
+  // A page that was reloaded has no interrupts. The refusal of its message has them.
+  async reload() {
+    const before = agent()
+    ask(before, 'refund')
+    await run(before)
+    const after = agent()
+    ask(after, 'hello')
+    try {
+      await run(after)
+    } catch (refused) {
+      const [{ id, message }] = refused.payload.metadata.outcome.interrupts
+      const told = await run(after, { resume: [{ interruptId: id, status: 'resolved', payload: { approved: true } }] })
+      say({ status: refused.status, code: refused.payload.code, message, text: told.text })
+    }
+  },
+
   async error() {
     const found = {}
     const attempt = async (name, each, content = 'hello') => {

@@ -7,10 +7,9 @@ cancel, so `POST .../stop` cancels the last run of a thread.
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.faces.ag_ui import errors as errors
-from runyard.faces.ag_ui import wire
+from runyard.faces.ag_ui import errors, wire
 from runyard.faces.ag_ui.follow import Asked, Encoder
-from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, ParsedRequest, start
+from runyard.faces.ag_ui.start import CANCEL_PATIENCE, FACE, ParsedRequest, Waiting, start
 from runyard.web.auth import Owner, check_scope, owner_of
 from runyard.web.body import read
 from runyard.web.context import EngineDep, context_of
@@ -30,7 +29,10 @@ async def run_agent(request: Request) -> Response:
     wanted = ParsedRequest(
         await owner_of(request), request.path_params["agent"], body, lambda scope: check_scope(request, scope)
     )
-    part = await start(context.engine, wanted)
+    try:
+        part = await start(context.engine, wanted)
+    except Waiting as refusal:
+        return errors.waiting(refusal)
     encoder = Encoder(part, Asked(body.threadId, body.runId, body.messages, body.state))
     return PartStream(context, part.run_id, encoder, {"Runyard-Run-Id": part.run_id})
 

@@ -20,7 +20,8 @@ from runyard.engine.intake.idempotency import idempotency_key
 from runyard.engine.intake.inline_files import new_parts
 from runyard.engine.intake.user_message import UserMessage
 from runyard.errors import AlreadyDecided, BadRequest, Conflict, NotFound
-from runyard.faces.ag_ui import inputs, wire
+from runyard.faces.ag_ui import events, inputs, wire
+from runyard.faces.ag_ui.events import Shown
 from runyard.faces.ag_ui.follow import TRANSLATION, Part
 from runyard.faces.ag_ui.inputs import Input
 
@@ -37,6 +38,10 @@ class Waiting(Conflict):
     """The agent waits for an answer. Answer its interrupts or tool calls, or stop it, before you send a message."""
 
     code = "waiting"
+
+    def __init__(self, outcome: Shown) -> None:
+        super().__init__()
+        self.outcome = outcome  # of the part that ended because the agent waits
 
 
 class ParsedRequest(NamedTuple):
@@ -68,7 +73,7 @@ async def _ask(engine: Engine, wanted: ParsedRequest, given: Input, question: st
     run = head.run
     is_waiting = run is not None and run.status == "waiting" and await engine.waits.open(owner, None, 1, run.id)
     if run is not None and is_waiting and not await _has_started(engine, run, body.runId):
-        raise Waiting
+        raise Waiting(events.waiting((await engine.views.fold(run, TRANSLATION)).state.open_waits))
     tools = [ClientTool(tool.name, tool.description, tool.parameters or {}) for tool in body.tools]
     options = RunOptions(
         instructions=inputs.instructions(body),

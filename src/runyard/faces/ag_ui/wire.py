@@ -49,6 +49,9 @@ class RunErrorEvent(BaseModel):
     type: Literal["RUN_ERROR"] = "RUN_ERROR"
     message: str = Field(description="What is wrong and what to do, for people.")
     code: str = Field(description="The error, for programs.")
+    metadata: dict[str, Any] | None = Field(
+        None, description="Of the error `waiting` only: `outcome`, with the open interrupts or tool calls."
+    )
 
 
 class Stopped(BaseModel):
