@@ -29,6 +29,13 @@ async def test_the_script_for_node_of_the_page_on_openai(sqlite_flow: Flow, tmp_
     assert await printed(tmp_path, main=keyed) == f"{KNOWS}\n{KNOWS}completed\n"
 
 
+async def test_the_script_for_node_of_the_page_on_mcp(url: str, tmp_path: Path) -> None:
+    [script] = blocks("clients/mcp.md", "js")
+    here = script.replace("http://localhost:8000", url).replace("'airline'", "'helper'")
+    said = await printed(tmp_path, main=here.replace("A seat, please.", "look"))
+    assert said == "Calling look_up\nlook_up returned\nSo: A-1 is paid.\n"
+
+
 async def test_the_script_of_the_page_on_ag_ui(url: str, tmp_path: Path) -> None:
     script, _ = blocks("clients/ag-ui.md", "ts")
     here = script.replace("http://localhost:8000/api/ag-ui/support", f"{url}/api/ag-ui/helper")
