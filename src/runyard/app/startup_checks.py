@@ -23,7 +23,7 @@ async def check_and_load(settings: Settings, app: App, *, has_worker: bool) -> N
     check_writable(settings.workspaces)
     _check_claude(settings, app, has_worker)
     if has_worker:
-        await _load_models(app)
+        await _load_models(settings, app)
         await _import_clients(app)
 
 
@@ -42,10 +42,11 @@ def _check_claude(settings: Settings, app: App, has_worker: bool) -> None:
         )
 
 
-async def _load_models(app: App) -> None:
-    """Load the library of models first: it takes seconds, in which the process could not serve."""
-    needed = [agent.model_settings for agent in app.agents.values() if agent.model_settings is not None]
-    if all(model_settings.is_scripted for model_settings in needed):
+async def _load_models(settings: Settings, app: App) -> None:
+    """Load the library of models first: it takes seconds, in which the process could not serve. Agents declared in the
+    app or created over the API may need it."""
+    declared = [agent.model_settings for agent in app.agents.values() if agent.model_settings is not None]
+    if not settings.agent_models and all(model_settings.is_scripted for model_settings in declared):
         return
     from runyard.models.loading import check_installed, load_beside_the_loop
 

@@ -1,9 +1,10 @@
 """Import litellm once, beside the event loop.
 
 The import takes seconds and hundreds of megabytes, and slows the whole process meanwhile. So a process that has agents
-with a model imports litellm before it reports that it is ready (`app/process.py`); otherwise the first request to a
-model does. The import runs in its own thread, which cannot be stopped. A process that ends meanwhile must not wait for
-it (`is_loading`), because Python's exit would wait for an import lock forever.
+with a model, or whose settings name models for agents created over the API, imports litellm before it reports that it
+is ready (`app/startup_checks.py`); otherwise the first request to a model does. The import runs in its own thread,
+which cannot be stopped. A process that ends meanwhile must not wait for it (`is_loading`), because Python's exit would
+wait for an import lock forever.
 """
 
 import asyncio
@@ -56,7 +57,8 @@ def check_installed() -> None:
     """Raise StartupError if litellm is not installed."""
     if importlib.util.find_spec("litellm") is None:
         raise StartupError(
-            "An agent of this app uses a model, which needs litellm: pip install 'litellm[mcp]>=1.84,<2'."
+            "An agent of this app or RUNYARD_AGENT_MODELS names a model, which needs litellm:"
+            " pip install 'litellm[mcp]>=1.84,<2'."
         )
 
 

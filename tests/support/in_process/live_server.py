@@ -7,9 +7,10 @@ bytes, for the end of a stream or for an event of the agent's. Requests need an 
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
+from unittest.mock import AsyncMock, patch
 
 import httpx2
 import uvicorn
@@ -18,6 +19,7 @@ from runyard.agents.declared.loading import App
 from runyard.app.process import Process
 from runyard.app.server import http_protocol
 from runyard.domain.api_key import ALL_SCOPES, Scope
+from runyard.models import loading
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.web.app import App as WebApp
@@ -122,7 +124,8 @@ async def served(
         lifespan="off",
     )
     server = uvicorn.Server(config)
-    await process.start()
+    with _without_models():
+        await process.start()
     await _listen(server, config, listener)
     try:
         url, version = f"http://127.0.0.1:{port}", {"A2A-Version": "1.0"}  # which the routes of A2A need
@@ -133,6 +136,13 @@ async def served(
         await _close(server)
         await process.stop()
     assert not compared.found, sorted(compared.found)
+
+
+@contextmanager
+def _without_models() -> Iterator[None]:
+    """Leave litellm to the first request to a model: its import costs each tester 7 s and 240 MB."""
+    with patch.object(loading, "load_beside_the_loop", AsyncMock()):
+        yield
 
 
 async def _listen(server: uvicorn.Server, config: uvicorn.Config, listener: socket.socket) -> None:

@@ -12,6 +12,7 @@ from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.app.startup_checks import check_and_load
+from runyard.models import loading
 from runyard.settings import Settings
 from runyard.telemetry.logger import get_logger
 
@@ -51,3 +52,21 @@ async def test_the_library_of_tool_servers_is_imported_beside_the_loop_before_th
     await check_and_load(Settings(), App({"caller": declared}, {}, "caller"), has_worker=has_worker)
     assert {name for name, _ in imported if name.startswith("mcp")} == expected
     assert not any(is_main for name, is_main in imported if name in expected)
+
+
+@pytest.mark.parametrize(
+    ("agent_models", "has_worker", "expected"),
+    [("openai/gpt-5-mini", True, 1), ("openai/gpt-5-mini", False, 0), ("", True, 0), (None, True, 0)],
+)
+async def test_litellm_is_loaded_before_the_start_for_agents_that_clients_create(
+    agent_models: str | None, has_worker: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[None] = []
+
+    async def load() -> None:
+        loads.append(None)
+
+    monkeypatch.setattr(loading, "load_beside_the_loop", load)
+    settings = Settings(agent_models=agent_models)
+    await check_and_load(settings, App({"caller": calling()}, {}, "caller"), has_worker=has_worker)
+    assert len(loads) == expected
