@@ -8,6 +8,7 @@ from runyard.agents.context.context import Context
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import Workspace
+from runyard.base.ids import new_id
 from runyard.checkpoints.task import FallbackFolder
 from runyard.domain.api_key import LOCAL
 from runyard.faces.chats.wire import Interaction
@@ -69,6 +70,19 @@ async def test_a_thread_deleted_on_another_face_leaves_no_file(pod: Server, tmp_
     thread = (await pod.run(run_id))["thread_id"]
     assert (await pod.http.delete(f"/api/threads/{thread}")).status_code == 204
     assert files_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("backend", ["sqlite"])
+async def test_a_deleted_dm_leaves_no_claude_session(pod: Server, tmp_path: Path) -> None:
+    deleted, kept = (await pod.http.post("/api/dms", json={"agentId": "writer"})).json()["id"], new_id()
+    homes = pod.process._settings.workspaces / "claude" / "writer"
+    for dm in (deleted, kept):
+        (homes / dm / "projects").mkdir(parents=True)
+        (homes / dm / "projects" / "session.jsonl").write_text("what was said")
+    assert (await pod.http.delete(f"/api/dms/{deleted}")).status_code == 204
+    await pod.process.deleted_files.round()
+    assert files_below(homes) == [f"{kept}/projects/session.jsonl"]
+    assert not (homes / deleted).exists()
 
 
 async def test_what_retention_drops_leaves_no_file(pod: Server, tmp_path: Path) -> None:
