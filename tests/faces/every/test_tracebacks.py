@@ -93,6 +93,15 @@ async def test_it_is_redacted_and_so_is_what_a_model_is_told(serve: Serve) -> No
     assert "traceback" not in second, "a ToolError is an answer, not a mistake in the code"
 
 
+async def test_a_model_is_not_told_what_went_wrong_if_the_settings_say_so(serve: Serve) -> None:
+    server = await serve(app(), tell_tool_errors=False)
+    log = await server.log(await server.post("thinker"))
+    first, second = [event["data"] for event in log if event["type"] == "tool.finished"]
+    assert first["output"] == "Error executing tool: ValueError"
+    assert "the tool broke" in first["traceback"], "a developer still sees it"
+    assert second["output"] == "Error executing tool: There is no such order.", "a ToolError is meant for the model"
+
+
 async def test_a_node_of_a_plan_has_one(serve: Serve) -> None:
     server = await serve(app())
     assert (await server.http.post("/agents/runs", json={"plan": "breaks", "runId": "mine"})).status_code == 201
