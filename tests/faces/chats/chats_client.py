@@ -100,7 +100,14 @@ def chat_agents(gate: Gate) -> App:
     ]
     ponderer = Agent("ponderer", model="scripted", turns=ponders, tools=[echo])
     tireless = Agent("tireless", model="scripted", turns=lambda _: ponders[0], tools=[echo], max_turns=1)
-    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker, ponderer, tireless]
+    dear: list[dict[str, Any]] = [
+        {"calls": calls, "usage": {"output_tokens": 60, "usd": 0.06}},
+        {"text": "It is x.", "usage": {"output_tokens": 60, "usd": 0.06}},
+    ]
+    costly = Agent("costly", model="scripted", turns=dear, tools=[echo], max_usd=0.05)
+    wordy = Agent("wordy", model="scripted", turns=dear, tools=[echo], max_output_tokens=50)
+    models = [ponderer, tireless, costly, wordy]
+    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker, *models]
     return App({one.name: one for one in declared}, {}, "assistant")
 
 

@@ -238,13 +238,21 @@ async def test_reasoning_is_sent_as_soon_as_it_ends_and_the_same_from_every_posi
 
 
 @pytest.mark.req("S1.13")
-async def test_an_interaction_that_a_limit_stopped_says_which(chat: Chat) -> None:
-    stream = await chat.say("Go on for ever.", "tireless")
+@pytest.mark.parametrize(
+    ("agent", "reason", "named"),
+    [
+        ("tireless", "max_steps", "max_turns"),
+        ("costly", "max_tokens_exceeded", "max_usd"),
+        ("wordy", "max_tokens_exceeded", "max_output_tokens"),
+    ],
+)
+async def test_an_interaction_that_a_limit_stopped_says_which(chat: Chat, agent: str, reason: str, named: str) -> None:
+    stream = await chat.say("Go on for ever.", agent)
     end = stream.frames[-1].json
-    assert (end["status"], end["stop_reason"]) == ("COMPLETED", "max_steps")
-    assert "max_turns" in end["message"]
+    assert (end["status"], end["stop_reason"]) == ("COMPLETED", reason)
+    assert named in end["message"]
     [found] = (await chat.whole())["interactions"]
     assert found == await chat.look(interaction_of(stream))
-    assert found["stop_reason"] == "max_steps"
+    assert found["stop_reason"] == reason
     usual = await chat.look(interaction_of(await chat.say("hello")))
     assert usual["stop_reason"] is None
