@@ -1,12 +1,18 @@
 """A field that a route does not have is refused with a hint, so that a misspelled one does nothing, and says so."""
 
+import re
 from typing import Any
+from uuid import uuid4
+
+import pytest
 
 from runyard.base.fields import hint
 from runyard.base.ids import new_id
 from tests.faces.chats.chats_client import Chat, chat_agents, interaction_of
 from tests.faces.samples.agents_for_tests import Gate
+from tests.faces.samples.requests_of_faces import REQUESTS
 from tests.support.in_process.live_server import Serve, Server
+from tests.support.in_process.raw_stream import RawStream
 from tests.web.access.every_route import Operation, app_of, bearer, create_objects, operations, unknown
 from tests.web.responses.test_problems import MARKER, MEMORY, problem
 
@@ -127,8 +133,7 @@ async def test_an_edit_in_the_words_of_the_other_face_is_refused_and_decides_not
     assert [event["data"]["input"] for event in log if event["type"] == "tool.started"] == [edited]
 
 
-async def test_an_approval_has_one_id_on_every_face(serve: Serve, gate: Gate) -> None:
-    """In the stream of the chats face, in the log, in the list and in both routes that decide."""
+async def test_an_approval_has_one_id_in_the_chats_face_in_the_log_and_in_the_list(serve: Serve, gate: Gate) -> None:
     server = await serve(chat_agents(gate))
     chat = Chat(server)
     stream, shown = await chat.start_waiting()
@@ -141,6 +146,21 @@ async def test_an_approval_has_one_id_on_every_face(serve: Serve, gate: Gate) ->
     log = await server.log(interaction_of(stream).removeprefix("int_"))
     ids = {event["data"]["approval_id"] for event in log if "approval_id" in event["data"]}
     assert ids == {shown}
+
+
+@MEMORY
+@pytest.mark.parametrize("face", ["ai", "ag-ui", "langgraph", "mcp", "a2a"])
+async def test_an_approval_has_the_same_id_in_the_stream_of_every_protocol(face: str, server: Server) -> None:
+    path, body = REQUESTS[face]("mails", str(uuid4()))
+    headers = {"Accept": "application/json, text/event-stream", "A2A-Version": "1.0"}
+    stream = await RawStream.open(server.port, path, headers, body=body)
+    await stream.until(lambda: b"approval_" in stream.body)
+    [listed] = (await server.http.get("/api/approvals")).json()["approvals"]
+    shown = set(re.findall(r"approval_[0-9a-f-]{36}", stream.body.decode()))
+    assert shown == {listed["approval_id"]}
+    await stream.close()
+    decided = await server.http.post(f"/api/approvals/{listed['approval_id']}", json={"decision": "reject"})
+    assert decided.status_code == 200, decided.text
 
 
 def test_a_hint_costs_little_whatever_the_name() -> None:

@@ -1,7 +1,8 @@
 """With redaction on, no route stores sensitive text: every route and every field that takes text is in one table.
 
 `CONTENT` holds what each route is sent; every text in it carries the sensitive one. `IDS` names the fields that are
-ids: those are stored and returned unchanged. A new route or a new field is in neither, and fails the first test.
+ids: those are stored and returned unchanged. `ANSWERED` names fields for answers, which test_answers_redact.py sends.
+A new route or a new field is in none of them, and fails the first test.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ from tests.support.in_process.live_server import QUICK, Server, served
 from tests.support.in_process.raw_stream import RawStream
 from tests.web.access.every_route import Operation, operations
 from tests.web.secrets.stored_text import columns_with
-from tests.web.secrets.ways_in import APPROVE, CONTENT, IDS, LG_BATCH, LG_PATHS, LG_RUN, MAIL, NO_BODY, SAID
+from tests.web.secrets.ways_in import ANSWERED, APPROVE, CONTENT, IDS, LG_BATCH, LG_PATHS, LG_RUN, MAIL, NO_BODY, SAID
 
 
 def test_every_route_and_field_that_takes_text_is_in_the_table() -> None:
@@ -24,7 +25,8 @@ def test_every_route_and_field_that_takes_text_is_in_the_table() -> None:
     writing = {tuple(one) for one in operations(app) if one.method in ("POST", "PUT", "PATCH")}
     assert writing == CONTENT.keys() | IDS.keys() | NO_BODY
     for method, path in writing:
-        given = CONTENT.get((method, path), {}).keys() | IDS.get((method, path), set())
+        given = CONTENT.get((method, path), {}).keys()
+        given |= IDS.get((method, path), set()) | ANSWERED.get((method, path), set())
         assert _fields(document, method, path) == given, (method, path)
 
 

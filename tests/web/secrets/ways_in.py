@@ -1,6 +1,7 @@
 """The table of routes that take content: what a test sends to each, and which fields are ids.
 
-Every text in `CONTENT` carries the sensitive one. The fields in `IDS` are stored and returned unchanged.
+Every text in `CONTENT` carries the sensitive one. The fields in `IDS` are stored and returned unchanged. Those in
+`ANSWERED` take answers, which another test sends.
 """
 
 from typing import Any
@@ -80,7 +81,6 @@ CONTENT: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/mcp"): {
         "method": "tools/call",
         "params": {"name": "happy", "arguments": {"message": SAID}},
-        "result": None,
     },
     ("POST", "/a2a/{agent}"): {**RPC, "params": {"message": A2A_MESSAGE}},
     ("POST", "/a2a/{agent}/"): {**RPC, "params": {"message": {**A2A_MESSAGE, "messageId": "m2"}}},
@@ -136,7 +136,6 @@ IDS: dict[tuple[str, str], set[str]] = {
         "protocolVersion",
         "parentRunId",
         "forwardedProps",
-        "resume",
     },
     ("POST", "/mcp"): {"jsonrpc", "id", "error"},
     ("POST", "/a2a/{agent}/message:send"): {"configuration"},
@@ -173,7 +172,13 @@ IDS["POST", "/v1/responses"] = set(NewResponse.model_fields) - CONTENT["POST", "
 IDS["POST", "/v1/chat/completions"] = set(NewCompletion.model_fields) - CONTENT["POST", "/v1/chat/completions"].keys()
 IDS["POST", "/v1/conversations"] = set(NewConversation.model_fields)
 for _path in (*LG_PATHS, LG_BATCH):
-    IDS["POST", _path] = set(NewRun.model_fields) - {"input", "metadata"}
+    IDS["POST", _path] = set(NewRun.model_fields) - {"input", "metadata", "command"}
+# Fields of these routes that only take answers to what a run waits for. test_answers_redact.py sends them.
+ANSWERED: dict[tuple[str, str], set[str]] = {
+    ("POST", "/api/ag-ui/{agent}"): {"resume"},
+    ("POST", "/mcp"): {"result"},
+    **{("POST", path): {"command"} for path in (*LG_PATHS, LG_BATCH)},
+}
 NO_BODY = {
     ("POST", "/langgraph/threads/{thread_id}/copy"),
     ("POST", "/langgraph/threads/{thread_id}/runs/{run_id}/cancel"),
