@@ -17,7 +17,7 @@ SCOPES: Mapping[Scope, str] = {
     "read": "read and follow all objects of the key's owner",
     "write": "start, cancel, edit, retry, fork and delete",
     "approve": "decide approvals, answer questions and client tools",
-    "operate": "read metrics; create, list and revoke keys of any owner",
+    "operate": "read metrics, overview and all statistics; rename and retire declared agents; manage keys of any owner",
 }
 ALL_SCOPES: frozenset[Scope] = frozenset(get_args(Scope))
 DEFAULT_SCOPES: frozenset[Scope] = frozenset({"read", "write", "approve"})

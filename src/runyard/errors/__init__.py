@@ -42,7 +42,7 @@
     │   │   └── ToolFailed             a tool raised or timed out
     │   │       ├── Rejected           a person rejected the call
     │   │       └── ToolError          raised by a tool; the model receives its message
-    │   │           ├── CalledTooOften called too often in this run
+    │   │           ├── CalledTooOften called too often by this agent for this owner
     │   │           ├── NoSandbox      this machine has no working sandbox
     │   │           ├── ServerGone     its tool server does not answer
     │   │           └── RemoteFailed   a remote agent returned no result

@@ -84,8 +84,8 @@ class AgentOptions(TypedDict, total=False):
 
 
 class Agent:
-    """An agent that asks a language model. The functions `agent`, `plan`, `remote`, `claude` and `langgraph` make the
-    other kinds.
+    """An agent that asks a language model. The functions `agent`, `plan`, `remote`, `claude`, `langgraph`,
+    `pydantic_ai`, `openai_agents` and `scripted` make the other kinds.
 
     The model reads the instructions and the earlier runs of the thread, and may call the tools. One run asks the model
     at most `max_turns` times, and stops asking once it reaches `max_usd` or `max_output_tokens`.
