@@ -79,7 +79,7 @@ def _with_costs(app: App) -> App:
 
 
 async def _history(demo: Server) -> None:
-    """What was said before the visitor came."""
+    """Write the conversations that a visitor finds."""
     for agent, text in (
         ("device", "Run the plan"),
         ("slow", "Take your time"),

@@ -1,4 +1,4 @@
-"""What traces cost: empty runs, 64 in flight, on SQLite, with a collector of OpenTelemetry and without any.
+"""The cost of traces: empty runs, 64 in flight, on SQLite, with a collector of OpenTelemetry and without any.
 
 An empty run is the worst case: nothing else is in it. The collector discards its input."""
 

@@ -47,7 +47,7 @@ async def writer(ctx: Context) -> str:
 
 
 class Reads:
-    """What a process reads of its store: counts events, and hides snapshots while they are not wanted."""
+    """The reads of a process from its store: counts events, and hides snapshots while they are not wanted."""
 
     def __init__(self, process: Process) -> None:
         self.events = 0

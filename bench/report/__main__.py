@@ -57,7 +57,7 @@ def table(found: Measured) -> Table:
 
 
 def blocks(found: Measured) -> dict[str, str]:
-    """What stands in docs/performance.md between the markers of each name."""
+    """Return the text of docs/performance.md between the markers of each name."""
     targets = [[*cells, MARKS[verdict]] for *cells, verdict in rows(found)]
     drawn = pictures(found)
     return {

@@ -54,7 +54,7 @@ class Plan(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """What happened in the simulated time, and what was under way at its end."""
+    """The runs and writes in the simulated time, and those that were under way at its end."""
 
     seconds: float
     arrived: int = 0

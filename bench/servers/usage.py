@@ -1,4 +1,4 @@
-"""What processes use, as the kernel counts it: processor time to the nanosecond, memory. Linux only; elsewhere None."""
+"""The usage of processes that the kernel counts: processor time to the nanosecond, memory. Linux only, else None."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What the tests of the agents share: a service without a network, and its streams as events."""
+"""Helpers for the tests of the agents: a service without a network, and its streams as events."""
 
 import json
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ async def screen(ctx: runyard.NodeContext) -> Any:
 
 
 async def extract(ctx: runyard.NodeContext) -> Any:
-    """What the guidelines say about it."""
+    """Return the passages of the guidelines about the query."""
     found = await ctx.call_agent(retrieval, query=ctx.inputs.get("query", ""), topK=5)
     return found["grounding"]
 

@@ -44,7 +44,7 @@ def find() -> Path | None:
 
 
 def version(node: Path) -> str:
-    """What `node --version` says, without the v; empty if it cannot be run."""
+    """Return the output of `node --version` without the v, or an empty text if node cannot be run."""
     try:
         told = subprocess.run((node, "--version"), capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

@@ -18,7 +18,7 @@ from scripts.tables.page import Page
 
 
 class Images(NamedTuple):
-    """What an event becomes on each face; None where it has no word for it."""
+    """The names of an event on each face; None where the face has no word for it."""
 
     threads: str | None = None
     chats: str | None = None

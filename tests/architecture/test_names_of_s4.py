@@ -95,7 +95,7 @@ def _imports(path: Path) -> set[str]:
 
 
 @pytest.mark.req("S4.28")
-def test_who_runs_a_plan_knows_neither_bus_nor_outbox_nor_store() -> None:
+def test_the_runner_of_plans_knows_neither_bus_nor_outbox_nor_store() -> None:
     """Only the journal persists the events of a node."""
     folder = SOURCE / "agents"
     plan = folder / "kinds" / "plan"

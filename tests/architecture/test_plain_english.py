@@ -31,7 +31,9 @@ RELATIVE_SUBJECT = re.compile(
 )
 
 # A docstring names its thing: "The state after an event." It begins with neither a relative clause nor a genitive.
-FIRST_WORDS = re.compile(r"\"\"\"(?:What|Of an?) ")
+FIRST_WORDS = re.compile(r"\"\"\"(?:What|Who|Whoever|Whatever|Of an?) ")
+# The title of a test is a sentence about its thing: "a_failed_run_says_why", not "what_failed_says_why".
+FIRST_WORDS_OF_TITLES = re.compile(r"^(?:what|who|whoever|whatever) ")
 
 # Codes of documents outside this repository. Requirement lines (S0.1) are explained in docs/requirements.md.
 OUTSIDE_CODES = re.compile(
@@ -72,7 +74,11 @@ def test_no_text_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str])
     assert places == [], "name the actor and the thing (CONTRIBUTING.md, Language)"
 
 
-@pytest.mark.parametrize("pattern", [BANNED, OWN, CODES_IN_TITLES], ids=["words", "own", "codes"])
+@pytest.mark.parametrize(
+    "pattern",
+    [BANNED, OWN, CODES_IN_TITLES, FIRST_WORDS_OF_TITLES],
+    ids=["words", "own", "codes", "clauses"],
+)
 def test_no_test_name_uses_a_banned_word_or_an_outside_code(pattern: re.Pattern[str]) -> None:
     sources = {name: text for name, text in texts() if name.endswith(".py")}
     names = [f"{name}: test_{title}" for name, text in sources.items() for title in banned_titles(pattern, text)]
@@ -89,16 +95,19 @@ def test_the_rule_reads_names_of_tests_as_sentences() -> None:
     assert banned_titles(OWN, "async def test_a_thread_of_its_own() -> None:") == ["a_thread_of_its_own"]
     assert banned_titles(CODES_IN_TITLES, "def test_d3_a_late_cursor() -> None:") == ["d3_a_late_cursor"]
     assert banned_titles(CODES_IN_TITLES, "def test_sha256_and_utf8() -> None:") == []
+    assert banned_titles(FIRST_WORDS_OF_TITLES, "def test_what_failed_says_why() -> None:") == ["what_failed_says_why"]
+    assert banned_titles(FIRST_WORDS_OF_TITLES, "def test_a_run_says_what_failed() -> None:") == []
 
 
 def test_no_docstring_begins_with_a_clause_instead_of_the_thing() -> None:
-    sources = {name: text for name, text in texts() if name.startswith("src/") and name.endswith(".py")}
+    sources = {name: text for name, text in texts() if name.endswith(".py")}
     places = [f"{name}:{line}" for name, text in sources.items() for line in found(FIRST_WORDS, text)]
     assert places == [], "begin with a verb or a noun that names the thing (CONTRIBUTING.md, Language)"
 
 
 @pytest.mark.parametrize(
-    "line", ['"""What a run waits for."""', '    """Of a root: all spans."""', '"""Of an agent."""']
+    "line",
+    ['"""What a run waits for."""', '    """Who sends it."""', '    """Of a root: all spans."""', '"""Of an agent."""'],
 )
 def test_the_rule_sees_a_docstring_that_begins_with_a_clause(line: str) -> None:
     assert found(FIRST_WORDS, line) == [1]

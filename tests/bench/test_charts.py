@@ -51,7 +51,7 @@ def test_nothing_is_drawn_outside_of_the_picture() -> None:
             assert 0 <= float(element.attrib.get(key, 0)) <= most
 
 
-def test_it_is_readable_on_light_and_on_dark_ground() -> None:
+def test_a_chart_is_readable_on_light_and_on_dark_ground() -> None:
     style = next(ET.fromstring(svg(chart())).iter(f"{NAMESPACE}style")).text or ""
     light, dark = style.split("@media (prefers-color-scheme: dark)")
     for ground in (light, dark):

@@ -43,7 +43,7 @@ def test_less_is_better_where_excellent_is_less(ms: float, verdict: str) -> None
     assert target("added latency at 10 ms a token, 50 clients, Postgres, p50").verdict(measured) == verdict
 
 
-def test_what_was_not_measured_is_not_met_by_silence() -> None:
+def test_a_target_without_a_measurement_is_not_met() -> None:
     assert {each.verdict(Measured()) for each in TARGETS} == {"not measured"}
     at_other_sizes = [Row(case="claim", server="postgres", size=size, took_ms_p50=1.0) for size in (100, 400)]
     assert target("claim p50, 1,000,000 queued runs against 1,000").verdict(
@@ -123,7 +123,7 @@ def test_the_readme_says_how_many_conversations_were_held() -> None:
     assert report.capacity(Results({}, rows[1:])) == "Not measured yet."
 
 
-def test_who_was_left_out_is_named_with_the_reason() -> None:
+def test_a_server_that_was_left_out_is_named_with_the_reason() -> None:
     rivals = Results({}, flat("bare", 1, 1000), {"some rival": "it did not start"})
     assert "Left out: some rival (it did not start)." in report.blocks(Measured(rivals=rivals))["rivals"]
 

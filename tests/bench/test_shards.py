@@ -16,7 +16,7 @@ def simulated(
 
 
 @pytest.mark.parametrize(("loops", "runs_s"), [(2, 20), (100, 100), (10, 400)])
-def test_what_arrives_is_done_or_under_way(loops: int, runs_s: float) -> None:
+def test_every_run_that_arrives_is_done_queued_or_running(loops: int, runs_s: float) -> None:
     found = simulated(loops, runs_s)
     assert found.arrived == found.claimed + found.queued == pytest.approx(4 * runs_s, rel=0.4)
     assert found.offered == found.committed + found.buffered

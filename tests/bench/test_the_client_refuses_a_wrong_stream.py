@@ -66,7 +66,7 @@ def hear(port: int, processes: int = 1) -> Heard:
         return crowd.heard()
 
 
-def test_what_came_is_counted_over_all_processes() -> None:
+def test_runs_and_events_are_counted_over_all_processes() -> None:
     with serving(token(0), token(1), STATE) as port:
         heard = hear(port, processes=2)
     assert (heard.runs, heard.events, len(heard.firsts)) == (3, 6, 3)

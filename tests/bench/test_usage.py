@@ -1,4 +1,4 @@
-"""What a server uses includes its child processes, as `runyard serve --processes 2` has."""
+"""The usage of a server includes its child processes, as `runyard serve --processes 2` has."""
 
 from __future__ import annotations
 

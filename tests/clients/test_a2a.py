@@ -163,7 +163,7 @@ def plain(task: dict[str, Any]) -> Any:
 
 
 def whole_stream(events: list[Event]) -> list[dict[str, Any]]:
-    """What a client gets that follows all parts of a task, without the tasks with which the later ones begin."""
+    """Return the updates for a client that follows all parts of a task, without the tasks that begin later parts."""
     first, *rest = [sent(events, part) for part in range(1, translated(events)[0].state.part + 1)]
     return first + [update for part in rest for update in part[1:]]
 

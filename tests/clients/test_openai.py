@@ -111,7 +111,7 @@ async def test_images_and_files_reach_the_agent(url: str, program: str) -> None:
     assert found["input"] == [["input_text", "look"], ["input_image", None], ["input_file", None]]
 
 
-async def test_what_the_client_deletes_is_gone(url: str, sqlite_flow: Flow) -> None:
+async def test_a_response_that_the_client_deletes_is_gone(url: str, sqlite_flow: Flow) -> None:
     assert "There is no response with that id." in (await ran(PYTHON, "delete", url))["gone"]
     assert await sqlite_flow.database.rows("select id from runs") == []
     sqlite_flow.is_checked = True  # the checker would miss the events that were deleted

@@ -143,7 +143,7 @@ async def reached(page: Page, role: str, name: str) -> None:
     raise AssertionError(f"the Tab key does not reach {name!r}")
 
 
-async def test_what_does_not_exist_is_said_and_left_with_a_key(
+async def test_a_view_of_a_missing_object_says_so_and_has_a_link_back(
     new_tab: NewTab, site: Site, ids: dict[str, str]
 ) -> None:
     tab = await new_tab(site.url, bypass_csp=True)

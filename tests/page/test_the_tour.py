@@ -9,7 +9,7 @@ from tests.page.page_agents import STREAMED
 from tests.page.page_tab import Tab, answer, ended
 
 
-async def test_one_asks_and_watches_it_think_and_write(tab: Tab, any_site: Site) -> None:
+async def test_a_person_asks_and_watches_the_agent_think_and_write(tab: Tab, any_site: Site) -> None:
     run = await tab.begin("words", "watch")
     await expect(answer(run)).to_have_text("one two three")
     await expect(run).to_have_attribute("data-status", "running")
@@ -23,7 +23,7 @@ async def test_one_asks_and_watches_it_think_and_write(tab: Tab, any_site: Site)
     await expect(tab.page.get_by_role("navigation", name="Chats").get_by_role("link", name="watch")).to_be_visible()
 
 
-async def test_one_approves_edits_and_rejects(tab: Tab, any_site: Site) -> None:
+async def test_a_person_approves_edits_and_rejects(tab: Tab, any_site: Site) -> None:
     card = tab.approval("send_mail")
     first = await tab.begin("mailer", "ann")
     await expect(tab.page).to_have_title("(1) ann · Runyard")
@@ -53,7 +53,7 @@ async def test_one_approves_edits_and_rejects(tab: Tab, any_site: Site) -> None:
     any_site.gates.calls.clear()
 
 
-async def test_one_presses_stop_and_it_stops(tab: Tab) -> None:
+async def test_the_button_stop_stops_the_run(tab: Tab) -> None:
     run = await tab.begin("words", "never opened")
     await expect(answer(run)).to_have_text("one two three")
     await tab.page.get_by_role("button", name="Stop").click()
@@ -63,7 +63,7 @@ async def test_one_presses_stop_and_it_stops(tab: Tab) -> None:
     await expect(tab.page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-async def test_one_edits_an_earlier_message_and_looks_at_the_old_branch(tab: Tab) -> None:
+async def test_a_person_edits_an_earlier_message_and_looks_at_the_old_branch(tab: Tab) -> None:
     await ended(await tab.begin("rememberer", "first"))
     await tab.say("second")
     await ended(tab.run("second"))
@@ -124,7 +124,7 @@ async def test_of_two_tabs_that_decide_one_counts_and_both_see_it(new_tab: NewTa
     any_site.gates.calls.clear()
 
 
-async def test_one_looks_into_a_run_travels_back_and_forks_there(tab: Tab, any_site: Site) -> None:
+async def test_a_person_looks_into_a_run_travels_back_and_forks_there(tab: Tab, any_site: Site) -> None:
     page = tab.page
     run = await tab.begin("traveller", "to Rome")
     await ended(run)
@@ -191,7 +191,7 @@ async def test_runs_are_listed_by_how_they_are(tab: Tab) -> None:
     await expect(page.get_by_role("slider", name="Event")).to_be_visible()
 
 
-async def test_what_went_wrong_says_what_to_do(tab: Tab) -> None:
+async def test_a_failed_run_says_what_to_do(tab: Tab) -> None:
     run = await tab.begin("failing", "try")
     await ended(run, "error")
     await expect(run.get_by_role("alert")).to_contain_text("The agent failed with ValueError.")

@@ -117,7 +117,7 @@ async def test_the_function_gets_typed_arguments() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_one_sentence_without_a_value(wrong: dict[str, Any]) -> None:
+def test_an_invalid_value_is_described_in_one_sentence_without_the_value(wrong: dict[str, Any]) -> None:
     order.check(given())
     with pytest.raises(InvalidInput) as caught:
         order.check(given(**wrong))

@@ -19,7 +19,7 @@ def breaks(text: str = "it broke") -> None:
     raise ValueError(text)
 
 
-def test_it_begins_with_the_code_of_the_developer_and_shows_causes() -> None:
+def test_a_traceback_begins_with_the_code_of_the_developer_and_shows_causes() -> None:
     def outer() -> None:
         try:
             breaks()

@@ -75,7 +75,7 @@ async def test_a_cancel_abandons_the_thread_and_what_it_says_later_is_not_writte
 
 
 @pytest.mark.parametrize("kind", [SystemExit, StopIteration, KeyError])
-async def test_whatever_a_tool_raises_is_an_error_of_its_call(kind: type[BaseException]) -> None:
+async def test_any_exception_of_a_tool_is_an_error_of_its_call(kind: type[BaseException]) -> None:
     @runyard.tool
     def plain() -> None:
         raise kind

@@ -244,7 +244,7 @@ async def test_the_agent_goes_on_with_the_redacted_text(api: FakeChatApi) -> Non
     assert "example.org" not in str(api.requests[-1]["messages"][2:])
 
 
-def test_what_is_no_agent_is_refused(api: FakeChatApi) -> None:
+def test_an_object_that_is_not_an_agent_is_refused(api: FakeChatApi) -> None:
     with pytest.raises(Invalid, match="not an agent of OpenAI Agents SDK"):
         runyard.openai_agents("clerk")  # type: ignore[arg-type]
     with pytest.raises(Invalid, match="max_turns"):

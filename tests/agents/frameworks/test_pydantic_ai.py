@@ -330,7 +330,7 @@ async def test_the_agent_goes_on_with_the_redacted_text() -> None:
     assert "example.org" not in str(script.seen[-1]) + got[0]
 
 
-def test_what_is_no_agent_is_refused() -> None:
+def test_an_object_that_is_not_an_agent_is_refused() -> None:
     with pytest.raises(Invalid, match="not an agent of pydantic-ai"):
         runyard.pydantic_ai("clerk")  # type: ignore[arg-type]
     with pytest.raises(Invalid, match="effects"):

@@ -1,4 +1,4 @@
-"""What pydantic-ai's durability capability adds to a run: other operations as steps, any model, any toolset, one id."""
+"""The durability capability of pydantic-ai in a run: other operations as steps, any model, any toolset, one id."""
 
 import ast
 from collections.abc import AsyncIterator, Callable, Iterator

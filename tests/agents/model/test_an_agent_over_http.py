@@ -35,7 +35,7 @@ def thinker(server: ScriptedOpenAI) -> Agent:
 
 
 @pytest.mark.req("S1.44", "S1.55")
-async def test_it_asks_calls_tools_and_answers(server: ScriptedOpenAI) -> None:
+async def test_an_agent_asks_its_model_calls_tools_and_answers(server: ScriptedOpenAI) -> None:
     calls = [call(n, id=f"c{n}", name="look", arguments=f'{{"where": "{n}"}}') for n in (0, 1)]
     server.answer(begin(), *calls, *end("tool_calls"))
     server.answer(begin(), *text("All ", "seen."), *end())

@@ -20,7 +20,7 @@ COSTLY = {"usage": {"input_tokens": 1000, "output_tokens": 60, "usd": 0.06}}
 
 
 @pytest.mark.req("S3.19", "S3.13")
-async def test_it_stops_after_max_turns() -> None:
+async def test_a_model_agent_stops_after_max_turns() -> None:
     execution = FakeExecution()
     output = await run_to_output(model_agent(*[turn_with_calls(("look", {"where": "x"}), text="m")] * 9), execution)
 

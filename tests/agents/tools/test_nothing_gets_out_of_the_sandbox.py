@@ -96,7 +96,7 @@ for path in {places}:
     assert ended.output == "/work/mine\n"
 
 
-async def test_it_has_no_capabilities_and_is_not_root(sandbox: Sandbox) -> None:
+async def test_a_program_has_no_capabilities_and_is_not_root(sandbox: Sandbox) -> None:
     status = await ask(sandbox, "open('/proc/self/status').read()")
     assert isinstance(status, str)
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -192,7 +192,7 @@ print(os.path.exists('/proc/4'), flush=True)
 # --- when the server dies --------------------------------------------------------------------------------------------
 
 
-async def test_it_dies_with_the_server(tmp_path: Path, home: Home) -> None:
+async def test_a_program_dies_with_the_server(tmp_path: Path, home: Home) -> None:
     await ready()
     script = tmp_path / "server.py"
     script.write_text(

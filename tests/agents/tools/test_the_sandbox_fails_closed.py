@@ -124,7 +124,7 @@ async def test_the_self_test_runs_once() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user")
-async def test_it_also_works_without_root(tmp_path: Path, home: Home) -> None:
+async def test_the_sandbox_also_works_without_root(tmp_path: Path, home: Home) -> None:
     await ready()
     home.folder.chmod(0o777)
     script = home.folder / "try.py"

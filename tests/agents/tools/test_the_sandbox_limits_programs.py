@@ -204,7 +204,7 @@ def files_of(folder: Path) -> list[Path]:
     return list(folder.rglob("*"))
 
 
-async def test_it_has_only_so_much_time() -> None:
+async def test_a_program_has_only_so_much_time() -> None:
     sandbox = await ready(seconds=1)
     began = time.monotonic()
     ended = await sandbox.run(
@@ -214,7 +214,7 @@ async def test_it_has_only_so_much_time() -> None:
     assert time.monotonic() - began < 10
 
 
-async def test_it_has_only_so_much_processor_time() -> None:
+async def test_a_program_has_only_so_much_processor_time() -> None:
     sandbox = await ready(cpu_seconds=1)
     ended = await sandbox.run("while True: pass")
     assert ended.stopped is None
@@ -222,7 +222,7 @@ async def test_it_has_only_so_much_processor_time() -> None:
     assert ended.code > 128  # by a signal
 
 
-async def test_its_output_is_bounded_and_comes_as_it_is_printed() -> None:
+async def test_the_output_of_a_program_is_bounded_and_comes_as_it_is_printed() -> None:
     sandbox = await ready(output_bytes=10_000)
     heard: list[str] = []
 

@@ -13,7 +13,7 @@ def test_every_metric_has_one_sentence() -> None:
         assert ". " not in metric.help, metric.name
 
 
-def test_what_is_in_the_table_is_on_the_wire_and_nothing_else() -> None:
+def test_the_metrics_in_the_table_are_on_the_wire_and_no_others() -> None:
     told = {(metric.name_on_the_wire, metric.type) for metric in TABLE}
     types = re.findall(r"^# TYPE (\S+) (\S+)$", Metrics().render().decode(), re.M)
     assert len(types) == len(told)

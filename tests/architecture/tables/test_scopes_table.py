@@ -14,7 +14,7 @@ def test_every_scope_says_what_it_is_for() -> None:
     assert set(SCOPES) == ALL_SCOPES > DEFAULT_SCOPES
 
 
-def test_what_the_table_says_is_what_a_request_needs() -> None:
+def test_a_request_needs_the_scope_in_the_table() -> None:
     for (method, path), scope in NEEDS.items():
         assert need(method, path) == scope
     assert [need(method, path) for path in OPEN for method in ("GET", "HEAD")] == [None] * 2 * len(OPEN)

@@ -74,7 +74,7 @@ class Installation:
         return [read.format(failed=self.failed, thread=self.thread) for read in READS]
 
     def said(self, *words: str) -> str:
-        """What a verb prints while there is no server."""
+        """Return the output of a verb while there is no server."""
         done = runyard(self.folder, *words, env=NO_SERVER)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -124,7 +124,7 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
 
 
 def from_the_database(found: Installation, env: Mapping[str, str]) -> dict[str, Any]:
-    """What the verbs answer while there is no server."""
+    """Return the answers of the verbs while there is no server."""
     reads = found.reads()
     done = subprocess.run(
         [sys.executable, "-c", EVERY_READ, *reads],

@@ -112,7 +112,7 @@ async def test_a_failed_run_ends_follow_with_exit_code_1(folder: Path) -> None:
     assert followed.stderr.splitlines()[-1] == "error"
 
 
-async def test_what_an_agent_raises_is_printed_by_dev_and_kept_for_runs_show(folder: Path) -> None:
+async def test_an_exception_of_an_agent_is_printed_by_dev_and_kept_for_runs_show(folder: Path) -> None:
     errors = folder / "stderr"
     with serving(folder, "app.py", errors=errors) as url:
         env = {"RUNYARD_URL": url}

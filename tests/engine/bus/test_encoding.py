@@ -18,7 +18,7 @@ ONLY_THESE = re.compile(rf"{VERSION} [0-9a-f-]{{36}}( [lwcft][A-Za-z0-9_-]{{0,64
 
 
 @given(st.lists(HINTS, max_size=500))
-def test_what_is_encoded_is_decoded_in_messages_that_fit_a_notify(hints: list[Hint]) -> None:
+def test_hints_are_decoded_from_messages_that_fit_a_notify(hints: list[Hint]) -> None:
     sender = new_id()
     messages = encode(sender, hints)
     assert [hint for message in messages for hint in decode(message)[1]] == hints
@@ -39,7 +39,7 @@ def test_nothing_but_kinds_ids_and_seqs_gets_onto_the_bus(hints: list[Hint]) -> 
 @pytest.mark.parametrize(
     "content", ["my secret", '{"text":"hi"}', "a b", "über", "x" * 65, "\n", "a:1", "\x00"], ids=ascii
 )
-def test_what_does_not_look_like_an_id_is_left_out(content: str) -> None:
+def test_hints_without_a_valid_id_are_left_out(content: str) -> None:
     assert encode(new_id(), [Hint("log", content, 1)]) == []
     assert [decode(m)[1] for m in encode(new_id(), [Hint("cancel", content), Hint("work")])] == [[Hint("work")]]
 

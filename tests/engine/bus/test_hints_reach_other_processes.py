@@ -31,7 +31,7 @@ JUNK = [
 ]
 
 
-async def test_what_one_sends_all_others_hear(broker: Broker) -> None:
+async def test_all_other_processes_receive_a_hint(broker: Broker) -> None:
     sent = [Hint("log", new_id(), 7), Hint("work"), Hint("cancel", new_id())]
     async with processes(broker.bus(), broker.bus(), broker.bus()) as (one, *others):
         one.bus.send(sent)
@@ -92,7 +92,7 @@ async def test_more_runs_than_fit_one_message_all_arrive(broker: Broker) -> None
         assert max(len(message.encode()) for message in messages) < 7_900
 
 
-async def test_what_cannot_be_read_is_passed_over(broker: Broker) -> None:
+async def test_unreadable_messages_are_ignored(broker: Broker) -> None:
     last = Hint("log", new_id(), 5)
     async with (
         processes(broker.bus(), broker.bus()) as (one, other),
@@ -128,7 +128,7 @@ async def test_a_listener_that_raises_hears_the_next_hint_too(broker: Broker) ->
     assert "secret" not in str(logs)
 
 
-async def test_what_is_sent_just_before_closing_is_heard(broker: Broker) -> None:
+async def test_hints_sent_just_before_closing_are_received(broker: Broker) -> None:
     last = Hint("work")
     async with processes(broker.bus(), broker.bus()) as (one, other):
         one.bus.send([Hint("log", new_id(), 1)])

@@ -74,7 +74,7 @@ async def test_the_first_hint_after_a_silence_goes_at_once() -> None:
         assert line.hints(0) == [Hint("work")]
 
 
-async def test_what_follows_waits_for_the_next_window_and_is_merged() -> None:
+async def test_later_hints_wait_for_the_next_window_and_are_merged() -> None:
     line = FakeLine()
     async with processes(line):
         line.send([Hint("work")])

@@ -140,7 +140,7 @@ async def test_a_part_whose_lane_is_locked_is_offered_again_and_its_neighbours_a
     assert await log(store, runs[1].id) == ["run.queued", "model.token"]
 
 
-async def test_a_pen_that_is_far_ahead_of_the_database_is_congested_until_it_has_caught_up() -> None:
+async def test_a_writer_that_is_far_ahead_of_the_database_is_congested_until_it_has_caught_up() -> None:
     store = NotingStore()
     [writer], _, _ = await writers(store, 1)
     store.gate.clear()
@@ -188,7 +188,7 @@ async def test_an_agent_waits_while_the_database_is_slow() -> None:
     assert len(await log(store, claim.run.id)) == HIGH_WATER * 3 + 3
 
 
-async def test_an_abandoned_pen_writes_nothing_more() -> None:
+async def test_an_abandoned_writer_writes_nothing_more() -> None:
     store = NotingStore()
     [writer], [run], _ = await writers(store, 1)
     store.gate.clear()
@@ -221,7 +221,7 @@ async def test_a_writer_that_lost_its_run_gets_fenced_and_writes_nothing() -> No
     assert tail.read(run.id, 1) is None
 
 
-async def test_a_refused_move_leaves_the_pen_fit_for_another_one() -> None:
+async def test_a_refused_move_leaves_the_writer_fit_for_another_one() -> None:
     store = NotingStore()
     [writer], [run], _ = await writers(store, 1)
     writer.write(token("a"))

@@ -75,7 +75,7 @@ async def test_publishing_the_end_moves_the_state(store: StoreThatFails, end: St
 
 
 @pytest.mark.req("S4.16", "S4.29")
-async def test_what_a_crash_left_behind_is_published_by_another_in_batches_without_a_pause(
+async def test_events_that_a_crash_left_are_published_by_another_process_in_batches_without_a_pause(
     store: StoreThatFails,
 ) -> None:
     dead, other = Pod(store), Pod(store, batch=10)
@@ -93,7 +93,7 @@ async def test_what_a_crash_left_behind_is_published_by_another_in_batches_witho
     assert other.bus.sent[-2:] == [Hint("log", run.id, 37) for run in runs]
 
 
-async def test_what_others_wrote_into_a_log_is_looked_for_at_once(store: StoreThatFails) -> None:
+async def test_events_of_other_processes_are_looked_for_at_once(store: StoreThatFails) -> None:
     """A decision, for one: it is known to be there, but not at which seq."""
     pod = Pod(store, poll=3600)
     run, approval = await waiting(store)

@@ -27,7 +27,7 @@ def subscribed(tail: Tail, run_id: str) -> asyncio.Event:
     return wakeup
 
 
-def test_it_answers_where_it_is_contiguous_and_returns_none_elsewhere() -> None:
+def test_a_tail_answers_where_it_is_contiguous_and_returns_none_elsewhere() -> None:
     tail = Tail(NO_LISTENER)
     assert seqs(tail, 0) is None
     tail.add("a", events(5, 3))

@@ -26,7 +26,7 @@ async def test_a_heartbeat_that_was_cut_off_does_not_spoil_those_after_it(
     await store.register(worker_id, "test", MINUTE)
 
     async def cut_off(transaction: Any) -> None:
-        """What asyncpg leaves behind when a COMMIT is cancelled before the server took it."""
+        """Leave the state of asyncpg after a COMMIT that was cancelled before the server took it."""
         transaction._connection._top_xact = None
         raise asyncio.CancelledError
 

@@ -32,7 +32,7 @@ def now(events: Sequence[Event]) -> Shown:
 
 
 def sent(events: Sequence[Event], part: int = 1) -> list[Shown]:
-    """What a client gets that sent the message of a part."""
+    """Return the updates for a client that sent the message of a part."""
     updates, parser = Updates(PLACE, part, RUN_ID, frame, None), Parser()
     found: list[Shown] = []
     for event in events:
@@ -42,7 +42,7 @@ def sent(events: Sequence[Event], part: int = 1) -> list[Shown]:
 
 
 def subscribed(events: Sequence[Event], after: int) -> list[Shown]:
-    """What a client gets that subscribes after so many events."""
+    """Return the updates for a client that subscribes after so many events."""
     updates, parser = LaterUpdates(PLACE, translated(events[:after])[0], frame), Parser()
     found = [msgspec.json.decode(each.data) for each in parser.feed(updates.first)]
     for event in events[after:]:

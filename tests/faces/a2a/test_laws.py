@@ -99,7 +99,7 @@ def test_a_reader_that_subscribes_at_any_event_has_the_same_task_as_one_that_nev
 
 
 @given(logs, st.integers(0, 80))
-def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int) -> None:
+def test_sent_updates_stay_the_same_when_the_log_grows(events: list[Event], cut: int) -> None:
     before = sent(events[:cut])
     assert sent(events)[: len(before)] == before
 

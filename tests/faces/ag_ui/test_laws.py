@@ -92,7 +92,7 @@ def test_a_client_that_follows_again_has_the_same_messages_as_one_that_never_lef
 
 
 @given(logs, st.integers(0, 80))
-def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int) -> None:
+def test_sent_events_stay_the_same_when_the_log_grows(events: list[Event], cut: int) -> None:
     before = sent(events[:cut], 1, [USER])
     assert sent(events, 1, [USER])[: len(before)] == before
 

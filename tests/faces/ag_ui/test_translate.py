@@ -44,7 +44,7 @@ def translated(events: Sequence[Event]) -> tuple[Translation, list[Shown]]:
 
 
 def sent(events: Sequence[Event], part: int = 1, messages: Sequence[Shown] = (USER,), state: Any = None) -> list[Shown]:
-    """What a client gets that asks for a part and has these messages."""
+    """Return the events for a client that asks for a part and has these messages."""
     encoder, parser = Encoder(Part(RUN_ID, part), Asked("t1", f"r{part}", messages, state)), Parser()
     found: list[Shown] = []
     for event in events:
@@ -54,7 +54,7 @@ def sent(events: Sequence[Event], part: int = 1, messages: Sequence[Shown] = (US
 
 
 def parts_of(events: Sequence[Event]) -> list[list[Shown]]:
-    """What a client gets that asks for every part in turn and brings the messages that it has."""
+    """Return the events for a client that asks for every part in turn and sends the messages that it has."""
     messages: list[Shown] = [USER]
     parts: list[list[Shown]] = []
     for part in range(1, translated(events)[0].state.part + 1):

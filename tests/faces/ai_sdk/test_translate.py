@@ -46,7 +46,7 @@ def names(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def sent(events: Sequence[Event], first: int, last: int, start: int = 0) -> list[dict[str, Any]]:
-    """What a client gets that reads these parts from a position."""
+    """Return the chunks for a client that reads these parts from a position."""
     encoder, parser = Encoder(Parts(RUN_ID, first, last), start), Parser()
     found: list[dict[str, Any]] = []
     for event in events:

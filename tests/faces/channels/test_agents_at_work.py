@@ -77,7 +77,7 @@ async def talked(served: Thinkers, *texts: str) -> str:
 
 
 @pytest.mark.req("S3.1", "S3.2", "S3.3", "S3.6", "S3.14", "S3.15", "S3.17", "S3.22")
-async def test_it_is_told_who_it_is_and_heard_by_its_tools_alone(serve: Serve) -> None:
+async def test_an_agent_gets_its_persona_and_speaks_by_its_tools_alone(serve: Serve) -> None:
     served = await thinkers(serve, {"kevin": [{"text": "hm", **say("I like lunch.")}, DONE]})
     await served.http.put("/api/agents/kevin/memory/mood", json={"content": "hungry"})
     channel = await talked(served, "lunch?")
@@ -92,7 +92,7 @@ async def test_it_is_told_who_it_is_and_heard_by_its_tools_alone(serve: Serve) -
 
 @pytest.mark.req("S3.18")
 @pytest.mark.parametrize("backend", ["sqlite"])
-async def test_who_does_nothing_is_done_and_is_not_asked_again(serve: Serve) -> None:
+async def test_an_agent_that_does_nothing_is_done_and_is_not_asked_again(serve: Serve) -> None:
     served = await thinkers(serve, {"kevin": [NOTHING]}, max_turns=1)
     channel = await talked(served, "lunch?")
     assert await served.said(channel) == [("local", "lunch?")]

@@ -42,7 +42,9 @@ async def test_edits_deletions_and_reactions_taken_back_are_told_to_all_readers(
     await watch.close()
 
 
-async def test_what_an_agent_has_read_stays_in_the_record_of_its_run_and_in_no_later_prompt(serve: Serve) -> None:
+async def test_a_deleted_message_stays_in_the_record_of_the_run_that_read_it_and_in_no_later_prompt(
+    serve: Serve,
+) -> None:
     clerk = Agent("clerk", model="scripted", turns=[{"calls": [{"tool": "do_nothing"}]}])
     server = await serve(App({"clerk": clerk}, {}, "clerk"), **AT_ONCE)
     http = server.http

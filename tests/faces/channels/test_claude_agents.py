@@ -58,7 +58,7 @@ async def clerks(serve: Serve, api: FakeAnthropic, tmp_path: Any, **limits: Any)
 
 
 @pytest.mark.req("S3.14", "S3.15", "S3.16", "S3.17", "S3.40")
-async def test_it_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve, tmp_path: Any) -> None:
+async def test_a_claude_agent_speaks_by_its_tools_and_goes_on_with_its_session(serve: Serve, tmp_path: Any) -> None:
     with fake_anthropic(say("hi", text="raw words"), NOTHING, say("again"), {"text": "more raw words"}) as api:
         served = await clerks(serve, api, tmp_path)
         channel = await served.channel("kevin")

@@ -45,7 +45,7 @@ async def test_in_a_channel_agents_work_one_after_another(channel_server: Channe
 
 
 @pytest.mark.req("S3.40")
-async def test_who_comes_later_in_a_group_sees_what_was_said_before(channel_server: ChannelServer) -> None:
+async def test_a_later_agent_of_a_group_sees_the_earlier_answers(channel_server: ChannelServer) -> None:
     channel = await channel_server.channel("kevin", "oscar")
 
     async def answer(ctx: Context) -> None:
@@ -65,7 +65,7 @@ async def test_who_comes_later_in_a_group_sees_what_was_said_before(channel_serv
 
 
 @pytest.mark.req("S3.17", "S3.18")
-async def test_what_an_agent_returns_is_not_posted(channel_server: ChannelServer) -> None:
+async def test_the_return_value_of_an_agent_is_not_posted(channel_server: ChannelServer) -> None:
     async def babble(ctx: Context) -> str:
         return "raw text outside of a tool"
 

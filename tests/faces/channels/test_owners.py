@@ -114,7 +114,7 @@ async def test_a_search_finds_channels_and_dms_and_says_where(serve: Serve) -> N
 
 
 @pytest.mark.req("S3.4")
-async def test_what_one_owner_tells_an_agent_is_in_no_memory_or_prompt_of_another(serve: Serve) -> None:
+async def test_words_of_one_owner_are_in_no_memory_or_prompt_of_another(serve: Serve) -> None:
     served = ChannelStore()
     ann, bob = await two(serve, served.app)
     await ann.tell(await ann.dm(), f"remember {MARKER}")
@@ -235,7 +235,7 @@ async def test_only_an_operator_renames_or_retires_a_declared_agent(serve: Serve
 
 
 @pytest.mark.parametrize("backend", ["sqlite"])
-async def test_who_speaks_is_the_owner_of_the_key(serve: Serve) -> None:
+async def test_the_sender_is_the_owner_of_the_key(serve: Serve) -> None:
     ann, bob = await two(serve, ChannelStore().app)
     anns = await ann.dm()
     for user in ("ann", "kevin", "", "carol"):

@@ -26,7 +26,7 @@ async def test_the_frames_are_exactly_these(channel_server: ChannelServer) -> No
     await watch.close()
 
 
-async def test_who_comes_back_gets_what_was_missed_and_nothing_twice(channel_server: ChannelServer) -> None:
+async def test_a_client_that_reconnects_gets_the_missed_events_once(channel_server: ChannelServer) -> None:
     watch = await channel_server.watch()
     dm = await channel_server.dm("kevin")
     await channel_server.tell(dm, "one")
@@ -56,7 +56,9 @@ async def test_without_a_start_only_what_is_new_is_sent(channel_server: ChannelS
         await stream.close()
 
 
-async def test_who_was_away_for_too_long_is_told_so_and_from_where_to_go_on(channel_server: ChannelServer) -> None:
+async def test_a_client_that_was_disconnected_for_too_long_is_told_where_to_go_on(
+    channel_server: ChannelServer,
+) -> None:
     assert channel_server.server is not None
     watch = await channel_server.watch()
     dm = await channel_server.dm("kevin")

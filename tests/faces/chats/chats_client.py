@@ -10,7 +10,7 @@ from runyard.agents.context.context import Context
 from runyard.agents.declared.agent import Agent
 from runyard.agents.declared.kinds import agent
 from runyard.agents.declared.loading import App
-from runyard.agents.tools.tool import tool
+from runyard.agents.tools.tool import Tool, tool
 from runyard.errors import Rejected, ToolFailed
 from tests.faces.samples.agents_for_tests import SECRET, Gate
 from tests.support.in_process.live_server import Server
@@ -93,22 +93,27 @@ def chat_agents(gate: Gate) -> App:
         """A question to a person that is about no tool."""
         return "yes" if await ctx.request_approval("May I?", amount=3) else "no"
 
+    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker, *_models(echo)]
+    return App({one.name: one for one in declared}, {}, "assistant")
+
+
+def _models(echo: Tool[..., Any]) -> list[Agent]:
+    """Agents with a model: one that answers, and three that a limit stops."""
     calls = [{"tool": "echo", "input": {"text": "x"}}]
     ponders: list[dict[str, Any]] = [
         {"thinking": ["I must ", "look."], "text": ["Let me ", "look."], "calls": calls},
         {"thinking": "Now I know.", "text": ["It is ", "x."]},
     ]
-    ponderer = Agent("ponderer", model="scripted", turns=ponders, tools=[echo])
-    tireless = Agent("tireless", model="scripted", turns=lambda _: ponders[0], tools=[echo], max_turns=1)
     dear: list[dict[str, Any]] = [
         {"calls": calls, "usage": {"output_tokens": 60, "usd": 0.06}},
         {"text": "It is x.", "usage": {"output_tokens": 60, "usd": 0.06}},
     ]
-    costly = Agent("costly", model="scripted", turns=dear, tools=[echo], max_usd=0.05)
-    wordy = Agent("wordy", model="scripted", turns=dear, tools=[echo], max_output_tokens=50)
-    models = [ponderer, tireless, costly, wordy]
-    declared = [assistant, coder, gated, clumsy, broken, fickle, rememberer, asker, *models]
-    return App({one.name: one for one in declared}, {}, "assistant")
+    return [
+        Agent("ponderer", model="scripted", turns=ponders, tools=[echo]),
+        Agent("tireless", model="scripted", turns=lambda _: ponders[0], tools=[echo], max_turns=1),
+        Agent("costly", model="scripted", turns=dear, tools=[echo], max_usd=0.05),
+        Agent("wordy", model="scripted", turns=dear, tools=[echo], max_output_tokens=50),
+    ]
 
 
 class Chat:

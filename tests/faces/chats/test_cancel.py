@@ -40,14 +40,14 @@ async def test_a_cancel_takes_effect_within_200_ms(chat: Chat, gate: Gate) -> No
     pytest.fail(f"{min(took):.2f} s")
 
 
-async def test_what_has_ended_cannot_be_cancelled(chat: Chat) -> None:
+async def test_an_interaction_that_has_ended_cannot_be_cancelled(chat: Chat) -> None:
     stream = await chat.say()
     answer = await chat.cancel(interaction_of(stream))
     assert (answer.status_code, answer.json()["code"]) == (409, "conflict")
     assert (await chat.look(interaction_of(stream)))["status"] == "COMPLETED"
 
 
-async def test_one_that_is_still_queued_ends_without_having_begun(chat: Chat, gate: Gate) -> None:
+async def test_a_queued_interaction_ends_without_having_begun(chat: Chat, gate: Gate) -> None:
     first = await chat.start("one", "gated")
     await gate.until_reached()
     second = await chat.start("two", "gated")

@@ -85,7 +85,7 @@ async def test_a_deleted_dm_leaves_no_claude_session(pod: Server, tmp_path: Path
     assert not (homes / deleted).exists()
 
 
-async def test_what_retention_drops_leaves_no_file(pod: Server, tmp_path: Path) -> None:
+async def test_a_chat_that_retention_drops_leaves_no_file(pod: Server, tmp_path: Path) -> None:
     await spoken(pod, tmp_path)
     store, now = pod.process.store, pod.process.reaper._clock.now_ms()
     assert (await store.sweep(now + 1000, None, 100)).dropped == 1

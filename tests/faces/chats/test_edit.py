@@ -27,7 +27,7 @@ async def test_the_first_one_edited_starts_from_nothing(chat: Chat) -> None:
 
 
 @pytest.mark.req("S1.31", "S1.32", "S1.33")
-async def test_one_in_the_middle_starts_from_the_one_before_and_supersedes_the_rest(chat: Chat) -> None:
+async def test_an_edit_in_the_middle_starts_from_the_interaction_before_and_supersedes_the_rest(chat: Chat) -> None:
     first, second, third = await say_all(chat, "a", "b", "c")
     stream = await chat.edit(second, "B")
     assert answer_of(stream) == "a | nothing"
@@ -92,7 +92,7 @@ async def test_nothing_is_edited_while_it_waits_for_a_person(chat: Chat) -> None
 
 
 @pytest.mark.req("S1.36")
-async def test_one_that_failed_is_tried_again_with_the_same_words(chat: Chat) -> None:
+async def test_an_interaction_that_failed_is_tried_again_with_the_same_words(chat: Chat) -> None:
     failed = await chat.say("please", "fickle")
     assert failed.events[-1] == "interaction_complete"
     again = await chat.open(f"/interactions/{interaction_of(failed)}/retry", {})

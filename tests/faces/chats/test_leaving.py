@@ -57,7 +57,7 @@ async def test_a_run_whose_client_left_is_canceled_after_the_grace(serve: Serve,
 
 @pytest.mark.req("S1.27")
 @pytest.mark.parametrize("path", ["/chats/chat_123/interactions/int_{}", "/api/runs/{}/events", "/api/runs/{}/log"])
-async def test_who_comes_back_on_any_face_saves_the_run(serve: Serve, gate: Gate, path: str) -> None:
+async def test_a_client_that_reconnects_on_any_face_saves_the_run(serve: Serve, gate: Gate, path: str) -> None:
     server = await serve(chat_agents(gate), **LONG)
     stream = await Chat(server).start("hello", "gated")
     await gate.until_reached()

@@ -122,12 +122,12 @@ def test_the_end_of_an_interaction_that_a_limit_stopped_says_so(why: str) -> Non
 
 @pytest.mark.req("S1.23", "S1.41")
 @pytest.mark.req("S1.14")
-def test_what_was_told_as_thinking_is_not_told_again_as_the_answer() -> None:
+def test_text_that_was_shown_as_thinking_is_not_repeated_as_the_answer() -> None:
     said = event(RunOutput("I must ask.\n\nIt is done.", last="It is done."))
     assert b'"content":"It is done."' in whole(said)
 
 
-def test_what_was_refused_has_no_result_and_what_failed_says_so() -> None:
+def test_a_rejected_call_has_no_result_and_a_failed_one_says_so() -> None:
     assert whole(event(ToolFinished("c", "t", "no", "rejected"))) == b""
     assert b'"tool_output":"Error executing tool: ValueError"' in whole(
         event(ToolFinished("c", "t", None, "ValueError"))

@@ -49,7 +49,7 @@ async def test_every_optional_field_reaches_the_agent(server: Server) -> None:
 @pytest.mark.req("S2.4", "S2.5", "S2.6", "S2.9")
 @pytest.mark.parametrize("backend", ["memory"])
 @pytest.mark.parametrize("value", [{}, dict.fromkeys([*LABELS, "inputs", "budgets"])], ids=["absent", "null"])
-async def test_what_is_optional_may_be_left_out_or_null_and_the_mode_is_then_demo(
+async def test_optional_fields_may_be_left_out_or_null_and_the_mode_is_then_demo(
     server: Server, value: dict[str, Any]
 ) -> None:
     found = await sync(server, task_request(**value))
@@ -59,7 +59,7 @@ async def test_what_is_optional_may_be_left_out_or_null_and_the_mode_is_then_dem
 
 @pytest.mark.req("S2.12")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_what_an_answer_rests_on_stands_in_its_own_place(server: Server) -> None:
+async def test_grounding_artifacts_and_warnings_have_their_own_fields(server: Server) -> None:
     found = await sync(server, task_request("GROUNDED"))
     ENVELOPE.validate(found)
     assert found["outputs"] == {"count": 1, "text": "the answer"}
@@ -69,7 +69,7 @@ async def test_what_an_answer_rests_on_stands_in_its_own_place(server: Server) -
 
 
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_what_has_not_the_shape_of_its_place_stays_among_the_outputs(server: Server) -> None:
+async def test_fields_of_the_wrong_shape_stay_among_the_outputs(server: Server) -> None:
     found = await sync(server, task_request("misshapen"))
     ENVELOPE.validate(found)
     assert found["outputs"] == {"grounding": "none", "warnings": 3, "artifacts": [1]}
@@ -217,7 +217,7 @@ async def test_the_time_goes_on_while_a_run_waits_for_a_person(server: Server, g
 
 
 @pytest.mark.req("S2.6")
-async def test_what_a_run_asks_expires_with_its_time(server: Server) -> None:
+async def test_the_question_of_a_run_expires_with_its_time(server: Server) -> None:
     begun = await opened(server, task_request("asks", budgets={"timeout_ms": 60_000}))
     run_id = begun.header("runyard-run-id")[0]
     await server.waiting(run_id)

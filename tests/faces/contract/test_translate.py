@@ -71,7 +71,7 @@ def test_every_end_is_an_envelope(last: RunOutput | RunError | None, status: str
 
 
 @pytest.mark.parametrize(("ms", "code"), [(999, "CANCELLED"), (1000, "TIMEOUT")])
-def test_what_is_cancelled_after_its_time_was_late(ms: int, code: str) -> None:
+def test_a_run_that_is_cancelled_after_its_time_was_late(ms: int, code: str) -> None:
     builder = EnvelopeBuilder("final")
     queued = event(RunQueued("agent", task=TASK))
     builder.take(queued)

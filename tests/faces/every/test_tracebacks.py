@@ -63,7 +63,7 @@ def app() -> App:
     return App({one.name: one for one in declared}, {}, "clumsy")
 
 
-async def test_it_is_in_the_log_and_in_the_state_of_the_run(serve: Serve) -> None:
+async def test_a_traceback_is_in_the_log_and_in_the_state_of_the_run(serve: Serve) -> None:
     server = await serve(app())
     run_id = await server.post("clumsy")
     log = await server.log(run_id)
@@ -81,7 +81,7 @@ async def test_it_is_in_the_log_and_in_the_state_of_the_run(serve: Serve) -> Non
     assert state["error"]["traceback"] == found["run.error"]
 
 
-async def test_it_is_redacted_and_so_is_what_a_model_is_told(serve: Serve) -> None:
+async def test_a_traceback_is_redacted_and_so_is_the_error_for_the_model(serve: Serve) -> None:
     server = await serve(app(), redact="email")
     run_id = await server.post("thinker")
     log = await server.log(run_id)
@@ -93,7 +93,7 @@ async def test_it_is_redacted_and_so_is_what_a_model_is_told(serve: Serve) -> No
     assert "traceback" not in second, "a ToolError is an answer, not a mistake in the code"
 
 
-async def test_a_model_is_not_told_what_went_wrong_if_the_settings_say_so(serve: Serve) -> None:
+async def test_a_model_gets_only_the_code_of_an_error_if_messages_are_withheld(serve: Serve) -> None:
     server = await serve(app(), tell_tool_errors=False)
     log = await server.log(await server.post("thinker"))
     first, second = [event["data"] for event in log if event["type"] == "tool.finished"]
@@ -102,7 +102,7 @@ async def test_a_model_is_not_told_what_went_wrong_if_the_settings_say_so(serve:
     assert second["output"] == "Error executing tool: There is no such order.", "a ToolError is meant for the model"
 
 
-async def test_a_node_of_a_plan_has_one(serve: Serve) -> None:
+async def test_a_failed_node_of_a_plan_has_a_traceback(serve: Serve) -> None:
     server = await serve(app())
     assert (await server.http.post("/agents/runs", json={"plan": "breaks", "runId": "mine"})).status_code == 201
     await server.whole_stream("/agents/runs/mine/stream")
@@ -111,7 +111,7 @@ async def test_a_node_of_a_plan_has_one(serve: Serve) -> None:
     assert MARK in error["data"]["traceback"]
 
 
-async def test_no_other_face_and_no_log_shows_it(
+async def test_no_other_face_and_no_log_shows_a_traceback(
     serve: Serve, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -167,7 +167,7 @@ def test_a_reader_that_reconnects_at_any_position_gets_exactly_the_rest(
 
 
 @given(logs, st.integers(0, 80))
-def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int) -> None:
+def test_sent_events_stay_the_same_when_the_log_grows(events: list[Event], cut: int) -> None:
     _, before = translated(events[:cut])
     _, after = translated(events)
     assert after[: len(before)] == before

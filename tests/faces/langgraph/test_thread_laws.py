@@ -35,7 +35,7 @@ def run_at(pos: int) -> Run:
 def streamed(
     runs: Sequence[Sequence[Event]], channels: Collection[str] = CHANNELS, since: int | None = None
 ) -> list[Any]:
-    """What a client gets of a thread with these runs, in the queue from position 1."""
+    """Return the events of a thread with these runs, in the queue from position 1."""
     parser, found = Parser(), []
     for pos, events in enumerate(runs, 1):
         encoder = RunEncoder(run_at(pos), StreamRequest(frozenset(channels), since=since))
@@ -215,7 +215,7 @@ def test_a_reader_that_reconnects_at_any_seq_gets_exactly_the_rest(
 
 
 @given(logs, st.integers(0, 80))
-def test_what_was_sent_never_changes_and_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
+def test_sent_events_stay_the_same_and_go_on_from_a_snapshot(events: list[Event], cut: int) -> None:
     first, before = translated(events[:cut])
     whole, after = translated(events)
     assert after[: len(before)] == before

@@ -52,7 +52,7 @@ def translated(events: Sequence[Event]) -> tuple[Translation, list[Frame]]:
 def sent(
     events: Sequence[Event], part: int, modes: Collection[str] = MODES, after: Position = START
 ) -> list[tuple[str, str, Any]]:
-    """What a client gets that connects after a position: the id, the name and the data of each event."""
+    """Return the events for a client that connects after a position: the id, the name and the data of each event."""
     encoder, parser = Encoder(Started("thread", RUN_ID, part), modes, after), Parser()
     encoder.base = BASE
     frames = [frame for event in events for frame in parser.feed(encoder.take(event))]

@@ -79,7 +79,7 @@ def test_a_client_that_comes_back_gets_exactly_the_rest(events: list[Event], see
 
 
 @given(logs, st.integers(0, 80), calls)
-def test_what_was_sent_never_changes_when_the_log_grows(events: list[Event], cut: int, call: Call) -> None:
+def test_sent_messages_stay_the_same_when_the_log_grows(events: list[Event], cut: int, call: Call) -> None:
     before = messages(events[:cut], call)
     assert messages(events, call)[: len(before)] == before
 

@@ -109,7 +109,7 @@ async def test_a_session_begins_lists_tools_and_calls_them(server: Server) -> No
 
 
 @MEMORY
-async def test_what_is_wrong_is_told_in_the_shape_of_json_rpc(server: Server) -> None:
+async def test_errors_have_the_shape_of_json_rpc(server: Server) -> None:
     peer = Peer(server)
     await peer.open()
 

@@ -43,7 +43,7 @@ SEAT = {"type": "object", "properties": {"row": {"type": "integer", "title": "Ro
 
 
 def messages(events: Sequence[Event], call: Call) -> list[dict[str, Any]]:
-    """What a client gets that makes this call."""
+    """Return the messages for a client that makes this call."""
     answer, found = Answer(RUN_ID, call), list[dict[str, Any]]()
     for event in events:
         if not answer.is_over:

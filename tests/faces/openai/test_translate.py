@@ -55,7 +55,7 @@ def text_of(response: dict[str, Any]) -> str:
 
 
 def sent_after(events: Sequence[Event], part: int, after: int) -> list[dict[str, Any]]:
-    """What a client gets that connects to a response with `starting_after`."""
+    """Return the events for a client that connects to a response with `starting_after`."""
     encoder, parser = EventEncoder(RUN_ID, part, after), Parser()
     return [msgspec.json.decode(frame.data) for event in events for frame in parser.feed(encoder.take(event))]
 

@@ -40,7 +40,7 @@ class Held:
 
 @NEAR
 @pytest.mark.req("S4.18", "S4.40", "S4.7", "S4.28", "S4.13", "S4.35")
-async def test_what_is_persisted_is_shown_when_it_is_published_and_not_before(
+async def test_persisted_events_are_shown_when_they_are_published_and_not_before(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = await serve(heartbeat_seconds=0.02)

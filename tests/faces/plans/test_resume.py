@@ -65,7 +65,7 @@ async def test_at_or_past_the_end_of_a_finished_run_the_stream_closes_at_once(se
 
 @pytest.mark.req("S4.20")
 @pytest.mark.parametrize("backend", ["memory"])
-async def test_it_closes_at_once_while_another_client_still_reads(server: Server) -> None:
+async def test_a_stream_closes_at_once_while_another_client_still_reads(server: Server) -> None:
     run_id = await start(server)
     await stream_to_end(server, run_id)
     slow = server.process.streams.follow(run_id, 0, published=True)

@@ -1,4 +1,4 @@
-"""What a stream of the plans face looks like, byte for byte."""
+"""Streams of the plans face, byte for byte."""
 
 import re
 from pathlib import Path

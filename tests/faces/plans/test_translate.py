@@ -72,7 +72,7 @@ MARKER = "what the user said"
 @pytest.mark.req("S4.22")
 @pytest.mark.parametrize("found", EVENTS, ids=lambda found: found.type)
 def test_no_content_gets_into_a_frame(found: Event) -> None:
-    """Whatever stands in the data: the frame is the same, and where the data has a code, it must look like one."""
+    """The frame is the same for any data, and where the data has a code, it must look like one."""
     marked = msgspec.structs.replace(found, data=msgspec.json.encode(full_of_markers(msgspec.json.decode(found.data))))
     told = frame(marked)
     assert MARKER.encode() not in told

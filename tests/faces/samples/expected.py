@@ -1,4 +1,4 @@
-"""What a translation must say about the tool calls and the waits of a log, from the core fold."""
+"""The tool calls and waits that a translation of a log must show, from the core fold."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

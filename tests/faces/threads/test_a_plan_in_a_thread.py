@@ -12,7 +12,7 @@ ANSWER = json.dumps({"found": SECRET, "before": NODES[:-1]}, separators=(",", ":
 
 
 @pytest.mark.req("S0.15", "S0.18", "S0.29")
-async def test_it_says_final_before_it_is_done_at_every_position(server: Server) -> None:
+async def test_a_plan_says_final_before_it_is_done_at_every_position(server: Server) -> None:
     thread_id = await server.thread()
     run_id = await server.post("device", thread_id=thread_id)
     stream = await server.ended(run_id)
@@ -32,7 +32,7 @@ async def test_it_says_final_before_it_is_done_at_every_position(server: Server)
 
 @pytest.mark.req("S0.15", "S0.29")
 @pytest.mark.parametrize(("agent", "last"), [("failing_plan", "error"), ("gated_plan", "canceled")])
-async def test_one_that_did_not_end_well_has_no_final(server: Server, agent: str, last: str) -> None:
+async def test_a_plan_that_did_not_end_well_has_no_final(server: Server, agent: str, last: str) -> None:
     run_id = await server.post(agent)
     if agent == "gated_plan":
         await server.http.post(f"/api/runs/{run_id}/cancel")

@@ -39,7 +39,7 @@ async def test_a_run_of_a_dead_worker_goes_back_into_the_queue_without_any_worke
     await eventually("it was queued again", lambda: has_status(server, run.id, "queued"))
 
 
-async def test_every_duty_is_done_without_a_worker(serve: Serve) -> None:
+async def test_every_background_task_runs_without_a_worker(serve: Serve) -> None:
     with_worker = await serve(retention_days=1)
     tasks = {loop.get_name() for loop in with_worker.process._loops}
     await with_worker.process.drain(0)

@@ -1,4 +1,4 @@
-"""What a stream of the threads face looks like, byte for byte."""
+"""Streams of the threads face, byte for byte."""
 
 import asyncio
 from pathlib import Path

@@ -130,7 +130,7 @@ async def test_everything_is_restarted_between_the_question_and_the_answer(any_f
 
 
 @pytest.mark.req("S1.27")
-async def test_who_leaves_is_waited_for_and_then_the_run_is_canceled(any_flow: Flow) -> None:
+async def test_a_run_waits_for_a_client_that_left_and_is_then_canceled(any_flow: Flow) -> None:
     flow = any_flow
     await flow.first(chats_grace_seconds=1)
     client, interaction = await say(flow, ["tokens", 1], ["wait", "gate"])
@@ -152,7 +152,7 @@ async def test_who_leaves_is_waited_for_and_then_the_run_is_canceled(any_flow: F
 
 
 @pytest.mark.req("S1.27", "S1.53")
-async def test_who_comes_back_to_any_pod_saves_the_run(flow: Flow) -> None:
+async def test_a_client_that_reconnects_to_any_pod_saves_the_run(flow: Flow) -> None:
     one = await flow.start("serve", chats_grace_seconds=1)
     two = await flow.start("api", chats_grace_seconds=1)
     client, interaction = await say(flow, ["tokens", 1], ["wait", "gate"], pod=one)

@@ -1,4 +1,4 @@
-"""What clients do during a chaos run: they start runs of several kinds, follow them, cancel some, and decide approvals.
+"""The clients of a chaos run: they start runs of several kinds, follow them, cancel some, and decide approvals.
 A client without a response repeats its request with the same key, at any server."""
 
 from __future__ import annotations

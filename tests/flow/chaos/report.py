@@ -1,4 +1,4 @@
-"""What a chaos run found: figures, and every violation in a sentence."""
+"""The report of a chaos run: figures, and every violation in a sentence."""
 
 from __future__ import annotations
 

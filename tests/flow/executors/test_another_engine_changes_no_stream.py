@@ -38,7 +38,7 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
 
 
 async def _streams(flow: Flow) -> dict[str, bytes]:
-    """What a client of S0 receives of a run of each agent, from its post to the end of the stream."""
+    """The bytes that a client of S0 receives of a run of each agent, from its post to the end of the stream."""
     found = {}
     for agent, message in MESSAGES.items():
         run_id = await flow.post(*message, agent=agent)

@@ -113,7 +113,7 @@ async def test_a_worker_that_comes_back_with_the_same_name_is_another_one(flow: 
     await flow.reached(run_id, "done")
 
 
-async def test_one_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flow: Flow) -> None:
+async def test_a_worker_that_is_frozen_inside_a_statement_does_not_keep_its_locks(flow: Flow) -> None:
     """Between the parts of a statement Postgres waits for its client as long as that lives, whatever its time-outs are.
     A session that looks the same holds the locks that a process frozen there would hold."""
     assert isinstance(flow.database, PostgresDatabase)

@@ -42,7 +42,7 @@ async def test_an_agent_that_blocks_the_loop_is_interrupted_and_the_server_goes_
 
 
 @pytest.mark.parametrize("operation", ["hang-in-a-step", "hang-in-a-child"])
-async def test_it_is_found_in_a_step_and_in_a_separate_task(any_flow: Flow, operation: str) -> None:
+async def test_a_blocking_call_is_found_in_a_step_and_in_a_separate_task(any_flow: Flow, operation: str) -> None:
     pod = await any_flow.first(**BLOCKED)
     run_id = await any_flow.post([operation, "loop"])
     await ended_as(any_flow, run_id, "blocked_loop")
@@ -50,7 +50,7 @@ async def test_it_is_found_in_a_step_and_in_a_separate_task(any_flow: Flow, oper
 
 
 @pytest.mark.parametrize("how", ["catch", "native", "native-alone"])
-async def test_what_cannot_be_interrupted_ends_its_process_until_it_is_poison(any_flow: Flow, how: str) -> None:
+async def test_a_run_that_cannot_be_interrupted_ends_its_process_until_it_is_poison(any_flow: Flow, how: str) -> None:
     kind: Kind = "serve" if any_flow.is_sqlite else "worker"
     if not any_flow.is_sqlite:
         await any_flow.start("api", max_attempts=2)
@@ -92,7 +92,7 @@ async def test_a_process_that_was_frozen_blames_no_agent(flow: Flow) -> None:
 
 @pytest.mark.parametrize("how", ["exit", "interrupt", "other"])
 @pytest.mark.parametrize("where", ["here", "child", "awaited", "group"])
-async def test_whatever_an_agent_raises_ends_its_run_only(sqlite_flow: Flow, how: str, where: str) -> None:
+async def test_any_error_of_an_agent_ends_its_run_only(sqlite_flow: Flow, how: str, where: str) -> None:
     pod = await sqlite_flow.first()
     run_id = await sqlite_flow.post(["tokens", 2], ["leave", how, where])
     await ended_as(sqlite_flow, run_id, "agent_error")

@@ -66,7 +66,7 @@ async def _posted(flow: Flow) -> list[str]:
 
 
 @pytest.mark.req("S3.40")
-async def test_who_waits_for_a_person_lets_the_next_go(any_flow: Flow) -> None:
+async def test_an_agent_that_waits_for_a_person_lets_the_next_go(any_flow: Flow) -> None:
     flow = any_flow
     await flow.first(**AT_ONCE)
     runs = await say(flow, await channel(flow, *NAMES), ["approve", "may I?"])

@@ -106,7 +106,7 @@ async def test_answers_that_never_arrive(flow: Flow, only_commits: bool) -> None
 
 @pytest.mark.invariant(5)
 @pytest.mark.parametrize("what", ["claim", "heartbeat", "append", "park", "release", "done", "reap", "runs_to_cancel"])
-async def test_one_lost_answer_of(flow: Flow, what: str) -> None:
+async def test_a_run_continues_after_one_lost_answer_of(flow: Flow, what: str) -> None:
     """Each operation that a pod repeats or gives up by itself, alone: the run continues after any lost answer."""
     await flow.start("api")
     worker = await flow.start("worker", fault=f"after.{what}:{2 if what == 'reap' else 1}:lose")
@@ -136,7 +136,7 @@ async def test_a_write_that_fails_unforeseen_does_not_strand_its_run(flow: Flow)
 
 
 @pytest.mark.parametrize("kind", ["api", "serve"])
-async def test_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
+async def test_a_run_continues_after_one_lost_answer_of_accept(flow: Flow, kind: Kind) -> None:
     """The client asks again with its key; a pod with a worker may have claimed the run without knowing."""
     await flow.start(kind, fault="after.accept:1:lose")
     if kind == "api":

@@ -117,7 +117,7 @@ async def test_many_publishers_and_runs_at_once_publish_everything_in_order(flow
         await published(flow, run_id)
 
 
-async def test_what_a_killed_process_committed_is_published_within_the_poll(flow: Flow) -> None:
+async def test_the_commits_of_a_killed_process_are_published_within_the_poll(flow: Flow) -> None:
     api = await flow.start("api")
     dying = await flow.start("worker", fault="after.done:1")
     run_id = await flow.post(["tokens", 3], pod=api)

@@ -91,7 +91,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-async def test_they_cost_nothing_and_wake_on_time_in_order(any_flow: Flow) -> None:
+async def test_sleeping_runs_cost_nothing_and_wake_on_time_in_order(any_flow: Flow) -> None:
     flow = any_flow
     server = await flow.start("serve")
     run_id = await flow.post(["sleep", 24 * 3600])

@@ -40,7 +40,7 @@ async def test_a_copy_is_kept_replaced_and_read(store: Store) -> None:
     assert await store.runs_without_checkpoint(MANY) == []
 
 
-async def test_one_that_is_kept_elsewhere_is_only_noted(store: Store) -> None:
+async def test_a_checkpoint_that_is_kept_elsewhere_is_only_noted(store: Store) -> None:
     run = await ended(store, a_chat_post("c"))
     assert run.thread_id is not None
     assert await store.save_checkpoint(run, None)

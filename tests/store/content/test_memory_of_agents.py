@@ -73,7 +73,7 @@ async def test_a_block_that_is_dropped_takes_its_links_along(channel_store: Stor
         await channel_store.drop_block("oscar", ANN, "nothing")
 
 
-async def test_what_is_not_there_is_not_found(channel_store: Store) -> None:
+async def test_missing_blocks_and_passages_are_not_found(channel_store: Store) -> None:
     await channel_store.put_block(a_block("oscar", "own"))
     for attempt in (
         channel_store.put_block(a_block("nobody", "x")),
@@ -108,7 +108,7 @@ async def test_passages_are_found_by_their_words_and_only_by_their_agent(channel
     assert [p.content for p in await channel_store.passages("kevin", ANN, None, 9)] == ["Poker night on Fridays"]
 
 
-async def test_what_a_call_has_put_away_it_puts_away_once(channel_store: Store) -> None:
+async def test_a_call_stores_a_passage_once(channel_store: Store) -> None:
     first = await channel_store.put_passage(a_passage("kevin", "chili", "a", cause="run:call"))
     assert await channel_store.put_passage(a_passage("kevin", "chili", "a", cause="run:call")) == first
     assert await channel_store.passages("kevin", ANN, None, 9) == [first]

@@ -21,7 +21,7 @@ async def numbers(channel_store: Store, caller: str = ANN, after: int = 0, limit
 
 
 @pytest.mark.invariant(13)
-async def test_what_has_no_number_is_not_read(channel_store: Store) -> None:
+async def test_entries_without_a_number_are_not_read(channel_store: Store) -> None:
     await said(channel_store, await channel(channel_store))
     assert (await channel_store.read_feed(ANN, 0, 9)).upto == 0
     assert await numbers(channel_store) == []
@@ -52,7 +52,7 @@ async def test_a_reader_goes_on_past_what_it_may_not_see(channel_store: Store) -
 
 
 @pytest.mark.invariant(13)
-async def test_what_is_deleted_leaves_the_head_where_it_was(channel_store: Store) -> None:
+async def test_deleted_entries_leave_the_head_where_it_was(channel_store: Store) -> None:
     here = await channel(channel_store)
     await said(channel_store, here)
     await channel_store.number_feed(1000)

@@ -95,7 +95,7 @@ async def test_an_unknown_thread_is_not_found(store: Store) -> None:
     assert await store.list_messages(new_id()) == []
 
 
-async def test_what_was_said_is_listed_in_the_order_it_was_said(store: Store) -> None:
+async def test_messages_are_listed_in_the_order_they_were_posted(store: Store) -> None:
     thread = await store.create_thread(a_thread())
     first = a_post(thread, "one?")
     run = await running(store, first)

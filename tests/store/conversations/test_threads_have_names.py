@@ -67,7 +67,7 @@ async def test_a_repeated_or_refused_message_makes_no_thread(store: Store) -> No
         await store.get_named_thread(ANN, "new")
 
 
-async def test_one_that_fails_beside_it_does_not_lose_the_thread(store: Store) -> None:
+async def test_a_post_that_fails_in_the_same_group_does_not_lose_the_thread(store: Store) -> None:
     lost, made = await store.accept([a_post(a_thread()), a_chat_post("c")])
     assert isinstance(lost, NotFound)
     assert isinstance(made, Accepted)

@@ -46,7 +46,7 @@ async def test_history_is_limited_to_the_last_ancestors(store: Store) -> None:
     assert await texts(store, run_id, 0) == []
 
 
-async def test_what_waits_in_the_queue_is_not_history_yet(store: Store) -> None:
+async def test_queued_messages_are_not_history_yet(store: Store) -> None:
     thread = await store.create_thread(a_thread())
     await talk(store, thread, "one")
     second = await post(store, a_post(thread, "two?"))

@@ -69,7 +69,7 @@ async def test_a_turn_is_a_step_with_its_messages_in_order(store: Store) -> None
 
 
 @pytest.mark.req("S3.30")
-async def test_what_is_refused_is_not_on_record_and_what_is_repeated_is_there_once(store: Store) -> None:
+async def test_refused_writes_are_not_on_record_and_repeated_ones_are_there_once(store: Store) -> None:
     run = await claimed(store)
     recorder, writer = LedgerRecorder(run.id, 0), Writer(run)
     part = writer.part(*[draft(payload) for payload in TURN], ledger=noted(recorder, *TURN, now=DAY_MS))

@@ -16,7 +16,7 @@ async def _delete(tx: Tx, worker_id: str) -> None:
 
 
 @pytest.mark.parametrize("connect", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
-async def test_its_run_goes_back_into_the_queue(connect: Callable[[], Store]) -> None:
+async def test_a_run_without_a_worker_goes_back_into_the_queue(connect: Callable[[], Store]) -> None:
     store = connect()
     await store.open()
     try:

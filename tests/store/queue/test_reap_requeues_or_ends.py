@@ -60,7 +60,7 @@ async def test_every_run_of_a_dead_worker_is_taken(store: Store) -> None:
 
 
 @pytest.mark.parametrize("status", Status)
-async def test_what_no_dead_worker_holds_is_left_alone(store: Store, status: Status) -> None:
+async def test_runs_that_no_dead_worker_holds_are_left_alone(store: Store, status: Status) -> None:
     run = await in_state(store, status)
     await die(store, await a_worker(store))
     assert await store.reap(10, 5, ending) == []

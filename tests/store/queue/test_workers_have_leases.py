@@ -55,7 +55,7 @@ async def test_a_worker_that_retired_is_forgotten(store: Store) -> None:
     assert await claims(store, leaving) == []
 
 
-async def test_what_a_retired_worker_still_held_is_reaped(store: Store) -> None:
+async def test_runs_that_a_retired_worker_still_held_are_reaped(store: Store) -> None:
     leaving = await a_worker(store)
     await post(store)
     run = await claimed(store, leaving)

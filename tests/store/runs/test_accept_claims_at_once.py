@@ -90,7 +90,7 @@ async def test_a_repeated_post_is_not_claimed_again(store: Store) -> None:
     assert (again.run_id, again.repeated, again.claim) == (first.run_id, True, None)
 
 
-async def test_what_was_claimed_at_once_is_reaped_like_any_other(store: Store) -> None:
+async def test_a_run_that_was_claimed_at_once_is_reaped_like_any_other(store: Store) -> None:
     worker_id = await a_worker(store)
     [accepted] = await accept(store, a_post(), room=Room(worker_id, 1))
     assert accepted.claim is not None

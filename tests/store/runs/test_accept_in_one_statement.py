@@ -115,7 +115,7 @@ async def started(store: PostgresStore, post: Post) -> Run:
 
 
 async def refused(store: PostgresStore, *posts: Post, room: Room | None = None) -> Sequence[object]:
-    """What the script says of posts that the statement leaves to it."""
+    """Return the answers of the script to posts that the statement leaves to it."""
     assert await store._accept_fast(posts, room) is None
     return await store.accept(posts, room)
 

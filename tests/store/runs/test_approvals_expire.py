@@ -38,7 +38,7 @@ async def asking(store: Store, in_ms: int, count: int = 1) -> tuple[Run, list[Wa
     return run, approvals
 
 
-async def test_it_is_decided_as_expired_and_the_run_continues(store: Store) -> None:
+async def test_an_approval_is_decided_as_expired_and_the_run_continues(store: Store) -> None:
     run, [approval] = await asking(store, -MINUTE)
     [expired] = (await store.expire(MANY, late))[0]
     assert (expired.id, expired.state, expired.answered_by) == (approval.id, "expired", None)
@@ -64,7 +64,7 @@ async def test_several_of_one_run_expire_together(store: Store) -> None:
     assert [run.id for run in [await claimed(store)]] == [run.id]
 
 
-async def test_one_that_was_asked_and_not_parked_on_only_gets_its_event(store: Store) -> None:
+async def test_an_approval_that_was_asked_and_not_parked_on_only_gets_its_event(store: Store) -> None:
     run = await running(store)
     approval = replace(an_approval(run), expires_at=clock.now_ms() - MINUTE)
     await written(store, Writer(run).part(approval_request(approval), waits=[approval]))
@@ -72,7 +72,7 @@ async def test_one_that_was_asked_and_not_parked_on_only_gets_its_event(store: S
     assert (await store.get_run(ANN, run.id)).status is Status.RUNNING
 
 
-async def test_one_whose_run_ended_is_void_and_says_so(store: Store) -> None:
+async def test_an_approval_whose_run_ended_is_void_and_says_so(store: Store) -> None:
     run, [approval] = await asking(store, -MINUTE)
     await store.cancel(ANN, run.id, 0, ending)
     assert (await store.expire(MANY, late))[0] == []

@@ -57,7 +57,7 @@ async def test_a_queued_one_ends_at_once_and_leaves_its_lane(store: Store) -> No
 
 
 @pytest.mark.req("S1.27")
-async def test_who_comes_back_saves_it(store: Store) -> None:
+async def test_a_client_that_reconnects_saves_its_run(store: Store) -> None:
     run = await running(store)
     await store.detach(run.id, 0)
     assert (await store.heads([run.id]))[run.id].detached
@@ -67,7 +67,7 @@ async def test_who_comes_back_saves_it(store: Store) -> None:
     assert not (await store.heads([run.id]))[run.id].detached
 
 
-async def test_one_that_waits_or_has_ended_is_left_alone(store: Store) -> None:
+async def test_a_run_that_waits_or_has_ended_is_left_alone(store: Store) -> None:
     parked, _ = await waiting(store)
     done = await ended(store)
     for run in (parked, done):

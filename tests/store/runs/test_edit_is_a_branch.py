@@ -37,7 +37,7 @@ async def superseded(store: Store, runs: list[Run]) -> list[str | None]:
 
 @pytest.mark.req("S1.31", "S1.32")
 @pytest.mark.parametrize("which", [0, 1, 2])
-async def test_it_starts_from_the_parent_and_supersedes_what_followed(store: Store, which: int) -> None:
+async def test_an_edit_starts_from_the_parent_and_supersedes_later_runs(store: Store, which: int) -> None:
     thread, runs = await a_conversation(store, 3)
     logs = [await store.read(run.id, 0, MANY) for run in runs]
     edit = a_post(thread, "better")
@@ -53,7 +53,7 @@ async def test_it_starts_from_the_parent_and_supersedes_what_followed(store: Sto
 
 
 @pytest.mark.req("S1.33", "S1.34")
-async def test_what_comes_next_goes_on_from_the_edit(store: Store) -> None:
+async def test_later_runs_go_on_from_the_edit(store: Store) -> None:
     thread, runs = await a_conversation(store, 2)
     once = await store.edit(ANN, a_post(thread, "once"), runs[1].id)
     await ended_now(store)
@@ -140,7 +140,7 @@ async def test_a_fork_goes_on_from_a_run_of_another_thread(store: Store) -> None
     await store.delete_thread(ANN, thread.id)
 
 
-async def test_a_fork_in_the_middle_of_a_run_continues_from_an_excerpt(store: Store) -> None:
+async def test_a_fork_in_the_middle_of_a_run_continues_from_a_part_of_its_log(store: Store) -> None:
     thread, _ = await a_conversation(store, 1)
     busy = await in_state(store, Status.RUNNING, a_post(thread, "busy"))
     fork = a_thread()

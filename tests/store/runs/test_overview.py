@@ -24,7 +24,7 @@ async def test_an_empty_store_has_nothing_going_on(store: Store) -> None:
     assert found.version
 
 
-async def test_what_waits_runs_and_asks_is_counted_over_all_owners(store: Store) -> None:
+async def test_queued_and_running_runs_and_approvals_are_counted_over_all_owners(store: Store) -> None:
     worker_id = await a_worker(store, MINUTE)
     for owner in (ANN, BOB):
         await post(store, a_post(owner=owner))

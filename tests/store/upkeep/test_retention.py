@@ -58,7 +58,7 @@ async def test_a_run_that_ended_before_the_horizon_is_gone_and_a_tombstone_stand
     assert (await store.get_run(ANN, await post(store, replace(a_post(), external_id="mine")))).external_id == "mine"
 
 
-async def test_what_is_younger_waits_or_is_at_work_stays(store: Store) -> None:
+async def test_runs_that_are_young_waiting_or_running_stay(store: Store) -> None:
     young = await post(store)
     await ended(store)
     assert (await swept(store, clock.now_ms() - LATER)).dropped == 0
@@ -135,7 +135,7 @@ def test_ids_tell_when_they_were_made() -> None:
     assert first_id_at(made_at(made)) <= made < first_id_at(made_at(made) + 1)
 
 
-async def test_what_was_deleted_or_dropped_is_told_in_order_so_that_its_files_can_be_removed(store: Store) -> None:
+async def test_removals_are_listed_in_order_so_that_their_files_can_be_removed(store: Store) -> None:
     kept, deleted = await store.create_thread(a_thread()), await store.create_thread(a_thread())
     alone = await post(store, a_post())
     await post(store, a_post(kept))

@@ -82,7 +82,7 @@ class Database(Protocol):
 
 @dataclass
 class Seen:
-    """What one client got of one run, over all its connections. `face` decides which events it should have got."""
+    """The events that one client got of one run, over all its connections. `face` decides which it should have got."""
 
     run_id: str
     face: str = "native"

@@ -146,7 +146,7 @@ def _without_models() -> Iterator[None]:
 
 
 async def _listen(server: uvicorn.Server, config: uvicorn.Config, listener: socket.socket) -> None:
-    """What `uvicorn.Server.serve` does first, without its signal handlers and its clock of a tenth of a second."""
+    """Do what `uvicorn.Server.serve` does first, without its signal handlers and its clock of a tenth of a second."""
     config.load()
     server.lifespan = config.lifespan_class(config)
     await server.startup(sockets=[listener])

@@ -126,7 +126,7 @@ class RawStream:
 
     @property
     def blocks(self) -> list[bytes]:
-        """What stands between empty lines; the last one may still be incomplete and is left out."""
+        """The blocks between empty lines. The last one is left out, because it may be incomplete."""
         return bytes(self.body).split(b"\n\n")[:-1]
 
     @property

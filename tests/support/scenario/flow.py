@@ -103,7 +103,7 @@ class Flow(FlowWaits):
         return await self.start("worker", fault, **settings)
 
     async def next(self, fault: str = "", **settings: Any) -> Pod:
-        """Who continues after it has died: another worker, or on SQLite the same server started again."""
+        """The process that continues after it has died: another worker, or on SQLite the same server started again."""
         kind: Kind = "serve" if isinstance(self.database, SqliteDatabase) else "worker"
         return await self.start(kind, fault, **settings)
 

@@ -174,7 +174,7 @@ class PrivatePostgres(PostgresServer):
 
     @property
     def log(self) -> str:
-        """What the server has logged so far."""
+        """The lines that the server has logged so far."""
         return (Path(self.folder) / "log").read_text(errors="replace")
 
     def start(self) -> None:

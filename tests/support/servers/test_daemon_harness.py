@@ -22,7 +22,7 @@ KINDS = [PrivateRedis, PrivateNats]
 
 
 def answer(daemon: Daemon, seconds: float = 5) -> bytes:
-    """What it says to a new client, or nothing."""
+    """Return the greeting of the daemon for a new client, or nothing."""
     try:
         with socket.create_connection(("127.0.0.1", daemon.port), timeout=seconds) as talk:
             talk.sendall(b"PING\r\n")
@@ -32,7 +32,7 @@ def answer(daemon: Daemon, seconds: float = 5) -> bytes:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_can_be_killed_and_started_again_on_the_same_port(kind: type[Daemon]) -> None:
+def test_a_daemon_can_be_killed_and_started_again_on_the_same_port(kind: type[Daemon]) -> None:
     with kind() as daemon:
         url = daemon.url
         daemon.kill()
@@ -54,7 +54,7 @@ def test_paused_it_says_nothing_until_it_goes_on(kind: type[Daemon]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_ends_with_the_test_process_however_that_ends(kind: type[Daemon]) -> None:
+def test_a_daemon_ends_with_the_test_process_however_that_ends(kind: type[Daemon]) -> None:
     program = (
         f"import sys\nfrom {kind.__module__} import {kind.__name__} as Kind\n"
         "daemon = Kind()\ndaemon.start()\nprint(daemon.port, flush=True)\nsys.stdin.read()"

@@ -40,7 +40,7 @@ def private_postgres() -> Iterator[PrivatePostgres]:
         yield server
 
 
-def test_what_was_committed_survives_a_crash(private_postgres: PrivatePostgres) -> None:
+def test_commits_survive_a_crash(private_postgres: PrivatePostgres) -> None:
     assert private_postgres.execute(_DURABILITY) == "on|on"
     private_postgres.create_database("kept")
     private_postgres.execute("CREATE TABLE fact (word text)", "kept")

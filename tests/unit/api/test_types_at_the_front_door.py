@@ -16,7 +16,7 @@ PATIENCE = 240  # without a cache, on a busy machine
 
 
 def said_of(source: Path) -> dict[int, str]:
-    """What mypy says of each line: `error`, or the type that it reveals."""
+    """Return the findings of mypy by line: `error`, or the type that it reveals."""
     where = ["--config-file", str(CONFIGURATION), "--cache-dir", str(CACHE)]
     command = [sys.executable, "-m", "mypy", *where, "--strict", "--no-pretty", "--hide-error-context", str(source)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)

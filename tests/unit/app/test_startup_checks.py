@@ -1,4 +1,4 @@
-"""What a process with a worker loads before it is ready, so that no run stops the event loop for an import."""
+"""A process with a worker loads libraries before it is ready, so that no run stops the event loop for an import."""
 
 import importlib
 import threading

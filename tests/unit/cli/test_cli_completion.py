@@ -41,7 +41,7 @@ def known(kind: str) -> Iterator[tuple[str, str]]:
         ("nothing like ", set()),
     ],
 )
-def test_what_follows(line: str, offered: set[str]) -> None:
+def test_words_that_may_follow_are_offered(line: str, offered: set[str]) -> None:
     assert {word for word, _ in candidates(program, line.split(" "), list(OPTIONS), known)} == offered
 
 

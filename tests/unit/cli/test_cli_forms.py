@@ -55,7 +55,7 @@ def test_the_fields_of_an_object_are_asked_one_by_one() -> None:
     assert max(map(len, person.seen)) <= 80
 
 
-def test_what_does_not_fit_is_asked_again_and_nothing_is_sent() -> None:
+def test_an_invalid_value_is_asked_for_again_and_nothing_is_sent() -> None:
     person = Person("far", "12", "up", "left", "", "", "Ann", "", "")
     assert person.fill(SEAT) == {"row": 12, "side": "left", "guest": {"name": "Ann"}, "note": None}
     assert "  Enter a whole number." in person.seen

@@ -120,7 +120,7 @@ def test_waits_are_notes_that_say_how_to_answer(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_what_would_steer_the_terminal_is_made_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_sequences_are_made_harmless(capsys: pytest.CaptureFixture[str]) -> None:
     nasty = "a\x1b[2Jb\rc\x9bd\ttab\nline"
     out, notes, _ = shown(
         capsys, token(nasty), ("tool.started", {"call_id": "c", "tool": "t", "input": nasty}), output(nasty)

@@ -35,7 +35,7 @@ def test_the_list_at_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_one_wait_at_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wait_is_printed_at_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     tables.print_wait(wait("question", "ask", prompt="Which seat?", answer_schema=SCHEMA))
     shown = capsys.readouterr().out
     assert f"wait      wait_{RUN}\n" in shown

@@ -215,7 +215,7 @@ async def test_a_refused_connection_is_said_at_once_with_what_to_do() -> None:
 @pytest.mark.parametrize(
     "ask", [lambda client: client.reject("a", reason="no"), lambda client: client.delete_thread("t")]
 )
-async def test_what_may_not_happen_twice_is_asked_once(ask: Callable[[Client], Any]) -> None:
+async def test_requests_that_may_not_be_repeated_are_sent_once(ask: Callable[[Client], Any]) -> None:
     server = FakeServer(CUT)
     async with client_of(server) as client:
         with pytest.raises(Unavailable):

@@ -40,7 +40,7 @@ def test_a_message_in_accounting_is_for_kevin_oscar_and_angela_alone() -> None:
 
 @pytest.mark.req("S3.24", "S3.27")
 @pytest.mark.parametrize("sender", [KEVIN, OSCAR, ANGELA])
-def test_who_replies_in_accounting_is_left_out(sender: Participant) -> None:
+def test_a_sender_in_a_private_channel_is_left_out(sender: Participant) -> None:
     person = Participant(sender.id, "user")  # a person of that name is not the agent
     others = [party.id for party in (KEVIN, OSCAR, ANGELA) if party != sender]
     accounting = channel(ACCOUNTING, private=True, spoken=[KEVIN, OSCAR, ANGELA])
@@ -68,7 +68,7 @@ def test_in_a_public_channel_an_author_need_not_be_a_member_to_be_answered() -> 
 
 
 @pytest.mark.req("S3.24", "S3.26")
-def test_who_left_a_private_channel_hears_nothing_more_of_it() -> None:
+def test_an_agent_that_left_a_private_channel_gets_no_more_of_its_messages() -> None:
     assert recipients(ANN, channel([ANN, KEVIN], private=True, spoken=[PAM, KEVIN])) == ["kevin"]
 
 

@@ -15,7 +15,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 @pytest.mark.req("S1.48")
 @given(st.binary(), TEXTS)
-def test_what_was_sealed_opens_as_it_was(data: bytes, text: str) -> None:
+def test_sealed_data_opens_unchanged(data: bytes, text: str) -> None:
     assert RING.open(RING.seal(data, "run", "event"), "run", "event") == data
     assert RING.open_text(RING.seal_text(text, "row", "column"), "row", "column") == text
 
@@ -78,7 +78,7 @@ def test_the_same_content_is_never_sealed_the_same_way() -> None:
 @pytest.mark.parametrize(
     "text", ["", ",", "k1", "k1:", "k1:AAAA", ":" + OLD[4:], "a b:" + OLD[4:], OLD + ",x", OLD + "=", f"{OLD},{OLD}"]
 )
-def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
+def test_an_invalid_key_is_refused_without_being_repeated(text: str) -> None:
     with pytest.raises(ValueError, match="key") as refused:
         parse(text)
     assert OLD[4:] not in str(refused.value)

@@ -122,7 +122,7 @@ def test_types_of_the_same_name_and_different_fields_are_refused() -> None:
 
 
 @pytest.mark.parametrize("source", ["string", 5, [int], object(), lambda: None, range])
-def test_what_is_neither_a_type_nor_a_schema_is_refused(source: Any) -> None:
+def test_a_value_that_is_neither_a_type_nor_a_schema_is_refused(source: Any) -> None:
     with pytest.raises(Invalid):
         schema_of(source)
 

@@ -71,7 +71,7 @@ def test_each_kind_is_replaced_by_its_name(secret: str, mark: str) -> None:
 
 
 @pytest.mark.parametrize("text", INNOCENT)
-def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
+def test_text_that_only_looks_sensitive_is_left_alone(text: str) -> None:
     assert EVERY.text(f"see {text} there") == f"see {text} there"
 
 

@@ -62,7 +62,7 @@ def test_tokens_and_dollars_are_those_of_an_agent_and_its_model() -> None:
 
 
 def test_labels_are_words_of_a_closed_set() -> None:
-    """Whatever a model calls, and whatever a database still holds of an app of yesterday."""
+    """Names of any tool that a model calls, and of agents that a database still holds of an earlier app."""
     metrics = Metrics(MODELS, ["search"])
     metrics.run_started("agent of yesterday")
     metrics.tool_called("writer", "search", None)

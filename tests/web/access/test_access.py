@@ -86,7 +86,7 @@ async def test_a_key_without_the_scope_is_403_and_is_told_which(locked: Server) 
     assert tried == ALL_SCOPES
 
 
-def test_what_the_table_of_needs_names_is_there() -> None:
+def test_every_route_in_the_table_of_scopes_exists() -> None:
     known = set(operations(create_app(Settings(), agents(Gate()))))
     assert {Operation(*named) for named in auth.NEEDS} <= known
     assert known >= OPEN
@@ -221,7 +221,7 @@ async def _get(server: Server, path: str, key: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
-async def test_who_decides_is_on_record(locked: Server) -> None:
+async def test_a_decision_records_its_owner(locked: Server) -> None:
     ann = await locked.key("ann")
     anns = await create_objects(locked, ann)
     answer = await locked.http.post(

@@ -229,7 +229,7 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_what_is_no_http_is_a_400_problem_and_refusals_are_counted(serve: Serve) -> None:
+async def test_bytes_that_are_not_http_get_a_400_problem_and_refusals_are_counted(serve: Serve) -> None:
     server = await serve()
     async with connected(server) as raw:
         raw.send(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")

@@ -81,7 +81,7 @@ async def test_every_route_refuses_a_query_parameter_that_it_does_not_have(serve
 
 
 @MEMORY
-async def test_what_a_client_of_a_protocol_or_a_probe_adds_is_ignored(server: Server) -> None:
+async def test_parameters_that_a_client_of_a_protocol_or_a_probe_adds_are_ignored(server: Server) -> None:
     for path in ("/health?probe=1", "/a2a/happy/tasks?page_size=1&A2A-Version=1.0", "/langgraph/info?xray=true"):
         assert (await server.http.get(path)).status_code == 200, path
     body = {"request_id": "r1", "task_type": "happy", "inputs": {}}

@@ -85,7 +85,7 @@ async def test_no_name_leads_out_of_the_assets(built: Path, serve: Serve, name: 
     problem(await server.http.get(f"/assets/{name}"), 404, "not_found")
 
 
-def test_what_the_page_is_made_of_is_pinned_by_hash_and_names_no_registry() -> None:
+def test_packages_of_the_page_are_pinned_by_hash_and_name_no_registry() -> None:
     text = (UI / "package-lock.json").read_text(encoding="utf-8")
     packages = {name: each for name, each in json.loads(text)["packages"].items() if name}
     assert all(each["integrity"].startswith("sha512-") and "resolved" not in each for each in packages.values())

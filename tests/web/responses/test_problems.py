@@ -74,7 +74,7 @@ def _of_a2a(answer: httpx2.Response, code: str) -> dict[str, Any]:
 
 
 @MEMORY
-async def test_what_is_not_there_is_404(server: Server) -> None:
+async def test_missing_objects_are_404(server: Server) -> None:
     for method, path in (
         ("GET", "/nothing"),
         ("GET", "/assets/nothing.js"),
@@ -255,7 +255,7 @@ def marked_requests(thread_id: str, run_id: str) -> Iterator[tuple[str, str, Map
 
 
 @MEMORY
-async def test_what_was_sent_is_in_no_error_and_in_no_log_line(log_lines: io.StringIO, server: Server) -> None:
+async def test_sent_content_is_in_no_error_and_in_no_log_line(log_lines: io.StringIO, server: Server) -> None:
     thread_id = await server.thread(user_id=MARKER)
     run_id = await server.post("raises", MARKER, thread_id)
     await server.ended(run_id)
@@ -273,7 +273,7 @@ async def test_what_was_sent_is_in_no_error_and_in_no_log_line(log_lines: io.Str
     assert MARKER not in written
 
 
-async def test_what_a_crash_was_about_is_in_no_log_line(log_lines: io.StringIO, gate: Gate) -> None:
+async def test_the_message_of_a_crash_is_in_no_log_line(log_lines: io.StringIO, gate: Gate) -> None:
     class BrokenStore(MemoryStore):
         async def list_runs(self, *given: object, **more: object) -> Any:
             raise ValueError(MARKER)

@@ -105,7 +105,7 @@ async def _written_meanwhile(settings: Settings, work: Awaitable[Any]) -> None:
 
 @pytest.mark.req("S1.48")
 @pytest.mark.parametrize("backend", [pytest.param("postgres", marks=pytest.mark.postgres)])
-async def test_it_may_be_killed_and_begun_again_while_a_server_reads(with_keys: Keys, tmp_path: Path) -> None:
+async def test_a_rotation_may_be_killed_and_begun_again_while_a_server_reads(with_keys: Keys, tmp_path: Path) -> None:
     """Batches of one row, killed at the first row of a table, further on each time, then to the end."""
     before = await lived(with_keys(OLD))
     settings = with_keys(NEW, OLD)

@@ -74,7 +74,7 @@ def test_the_settings_refuse_what_cannot_be_used(monkeypatch: pytest.MonkeyPatch
     assert redactor.text("T-17 of a@b.co, card 4111111111111111") == "[ticket] of [email], card 4111111111111111"
 
 
-def test_off_is_off() -> None:
+def test_redaction_and_encryption_are_off_by_default() -> None:
     settings = Settings()
     assert not settings.redactor.is_on
     assert settings.encryption_key_ring is None

@@ -61,7 +61,7 @@ class AgentError(BaseModel):
 
 
 class AgentRunResponse(BaseModel):
-    """What sync answers, and the data of a stream's terminal event."""
+    """The response of sync, and the data of a stream's terminal event."""
 
     status: Literal["ok", "success", "error"] = "ok"
     ok: bool = True

@@ -48,7 +48,7 @@ def test_stream_terminal_event_has_request_id_task_type_status() -> None:
 
 
 @pytest.mark.parametrize("path", ["/agents/run/sync", "/agents/run/stream"])
-def test_what_it_does_not_do_is_refused_in_the_same_shape(path: str) -> None:
+def test_an_unsupported_task_is_refused_in_the_same_shape(path: str) -> None:
     answer = client.post(path, json=request(task_type="OTHER", inputs={"text": MARKER}))
     found = AgentRunResponse.model_validate(answer.json())
     assert (answer.status_code, found.ok, found.request_id) == (400, False, "req-1")

@@ -34,7 +34,7 @@ DISMISSED = "The form was dismissed."
 
 
 class Caller(NamedTuple):
-    """Who sends a request. `check_scope` raises an error if the key lacks a scope."""
+    """The sender of a request. `check_scope` raises an error if the key lacks a scope."""
 
     owner: str
     client: Client

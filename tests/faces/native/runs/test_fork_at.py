@@ -67,7 +67,7 @@ def content(event: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @pytest.mark.req("S1.56")
-async def test_what_was_finished_by_then_is_on_record_and_is_not_repeated(serve: Serve) -> None:
+async def test_steps_that_had_finished_are_on_record_and_are_not_repeated(serve: Serve) -> None:
     server = await serve(TRAVEL)
     calls.clear()
     thread_id = await server.thread()

@@ -32,7 +32,7 @@ OWNER = "local"
 
 
 class Reads:
-    """What a pod reads from its store and which snapshots it saves there."""
+    """Counts the events that a pod reads from its store and the snapshots that it saves there."""
 
     def __init__(self, server: Server) -> None:
         self.pages: list[int] = []
