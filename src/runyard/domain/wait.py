@@ -13,6 +13,7 @@ log (`approval.requested`, `approval.decided`); every other kind writes `wait.re
 | event | an event that a machine delivers |
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -48,6 +49,15 @@ class ClientWait(Struct, kw_only=True):
     @property
     def is_approval(self) -> bool:
         return self.kind in APPROVALS
+
+    @property
+    def approval_question(self) -> str:
+        """The question of an approval, without the input of its call."""
+        if self.kind == "confirmation" and isinstance(self.input, Mapping):
+            return str(self.input.get("question", self.name))
+        if self.kind == "unknown_outcome":
+            return f"It is unknown whether {self.name} took effect. Call it again?"
+        return f"Call {self.name}?"
 
 
 class Wait(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -10,12 +9,11 @@ from runyard.domain.events import Event
 from runyard.domain.state import run_state as fold_state
 from runyard.domain.state.fold import fold
 from runyard.domain.state.run_state import CallState
-from runyard.faces.a2a.state import CLOSING, State
-from runyard.faces.a2a.translate import STATES, Translation
+from runyard.faces.a2a.state import CLOSING
+from runyard.faces.a2a.translate import STATES
 from tests.faces.a2a.task_reader import now, read, same, sent, subscribed, text_of, translated
 from tests.faces.samples.expected import finished
 from tests.faces.samples.random_logs import every_kind, logs
-from tests.faces.samples.sample_events import RUN_ID
 
 
 @given(logs)
@@ -102,13 +100,3 @@ def test_a_reader_that_subscribes_at_any_event_has_the_same_task_as_one_that_nev
 def test_sent_updates_stay_the_same_when_the_log_grows(events: list[Event], cut: int) -> None:
     before = sent(events[:cut])
     assert sent(events)[: len(before)] == before
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    first, before = translated(events[:cut])
-    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
-    second = Translation(RUN_ID, kept)
-    rest = [shown for event in events[cut:] for shown in second.take(event)]
-    assert before + rest == translated(events)[1]
-    assert second.state == translated(events)[0].state

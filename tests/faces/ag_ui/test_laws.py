@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
-from runyard.faces.ag_ui.state import State
-from runyard.faces.ag_ui.translate import Translation
-from tests.faces.ag_ui.test_translate import USER, Shown, parts_of, read, sent, text_of, translated
+from tests.faces.ag_ui.test_translate import USER, Shown, parts_of, read, sent, text_of
 from tests.faces.samples.expected import Result, results, shown_waits, text
 from tests.faces.samples.random_logs import every_kind, logs
-from tests.faces.samples.sample_events import RUN_ID
 
 
 @given(logs)
@@ -95,13 +92,3 @@ def test_a_client_that_follows_again_has_the_same_messages_as_one_that_never_lef
 def test_sent_events_stay_the_same_when_the_log_grows(events: list[Event], cut: int) -> None:
     before = sent(events[:cut], 1, [USER])
     assert sent(events, 1, [USER])[: len(before)] == before
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    first, before = translated(events[:cut])
-    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
-    second = Translation(RUN_ID, kept)
-    rest = [shown for event in events[cut:] for shown in second.take(event)]
-    assert before + rest == translated(events)[1]
-    assert second.state == translated(events)[0].state

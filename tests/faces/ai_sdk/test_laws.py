@@ -1,18 +1,14 @@
 """Laws of the translation to UI messages, over random logs."""
 
-import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
-from runyard.faces.ai_sdk.state import State
-from runyard.faces.ai_sdk.translate import Translation
 from tests.faces.ai_sdk.message_reader import Message, read
 from tests.faces.ai_sdk.test_translate import sent, translated
 from tests.faces.samples.expected import Result, answer_of, results, shown_waits, text
 from tests.faces.samples.random_logs import every_kind, logs
-from tests.faces.samples.sample_events import RUN_ID
 
 ENDS = {"done": {"stop", "length"}, "error": {"error"}, "canceled": {"other"}}
 
@@ -106,13 +102,3 @@ def test_positions_in_the_whole_message_stay_when_the_run_continues(events: list
     if not before.is_open and shown[-1:] != after[-1:]:
         shown.pop()  # `finish`: it ends the message where the run waits, and is left out when the run continues
     assert after[: len(shown)] == shown
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    first, before = translated(events[:cut])
-    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
-    second = Translation(RUN_ID, kept)
-    rest = [chunk for event in events[cut:] for chunk in second.take(event)]
-    assert before + rest == translated(events)[1]
-    assert second.state == translated(events)[0].state

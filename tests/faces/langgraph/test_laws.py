@@ -11,13 +11,10 @@ from langgraph.graph.message import add_messages
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
-from runyard.faces.langgraph.state import State
-from runyard.faces.langgraph.translate import Translation
 from runyard.faces.langgraph.wire import MODES
 from tests.faces.langgraph.test_translate import sent, translated
 from tests.faces.samples.expected import Result, finished, result_of, shown_waits, text
 from tests.faces.samples.random_logs import every_kind, logs
-from tests.faces.samples.sample_events import RUN_ID
 
 
 def _text(messages: list[Any]) -> str:
@@ -171,13 +168,3 @@ def test_sent_events_stay_the_same_when_the_log_grows(events: list[Event], cut: 
     _, before = translated(events[:cut])
     _, after = translated(events)
     assert after[: len(before)] == before
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    first, before = translated(events[:cut])
-    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
-    second = Translation(RUN_ID, kept)
-    rest = [frame for event in events[cut:] for frame in second.take(event)]
-    assert before + rest == translated(events)[1]
-    assert second.state == translated(events)[0].state

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 from mcp.types import CallToolResult, ElicitRequest, InputRequiredResult, JSONRPCMessage, Task
@@ -13,11 +12,8 @@ from runyard.domain.state.fold import fold
 from runyard.faces.mcp import objects
 from runyard.faces.mcp.files import address
 from runyard.faces.mcp.follow import Call
-from runyard.faces.mcp.state import State
-from runyard.faces.mcp.translate import Translation
 from tests.faces.mcp.test_translate import PLAIN, SESSION, STATELESS, frames, messages, said, state_of
 from tests.faces.samples.random_logs import every_kind, logs
-from tests.faces.samples.sample_events import RUN_ID
 
 calls = st.sampled_from([SESSION, PLAIN, STATELESS])
 
@@ -82,15 +78,6 @@ def test_a_client_that_comes_back_gets_exactly_the_rest(events: list[Event], see
 def test_sent_messages_stay_the_same_when_the_log_grows(events: list[Event], cut: int, call: Call) -> None:
     before = messages(events[:cut], call)
     assert messages(events, call)[: len(before)] == before
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    kept = msgspec.json.decode(msgspec.json.encode(state_of(events[:cut])), type=State)
-    second, whole = Translation(RUN_ID, kept), Translation(RUN_ID)
-    rest = [shown for event in events[cut:] for shown in second.take(event)]
-    assert [shown for n, event in enumerate(events) for shown in whole.take(event) if n >= cut] == rest
-    assert second.state == whole.state
 
 
 MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)

@@ -12,7 +12,6 @@ from pydantic import TypeAdapter
 from runyard.domain.events import Event, RunWaiting
 from runyard.domain.state.fold import fold
 from runyard.faces.openai.chat_translate import completion
-from runyard.faces.openai.state import State
 from runyard.faces.openai.translate import Translation
 from tests.faces.openai.test_translate import chunks, sent_after, streamed, text_of, translated
 from tests.faces.samples.expected import Result, results
@@ -84,16 +83,6 @@ def test_sent_events_stay_the_same_when_the_log_grows(events: list[Event], cut: 
     _, before = translated(events[:cut])
     _, after = translated(events)
     assert after[: len(before)] == before
-
-
-@given(logs, st.integers(0, 80))
-def test_a_translation_goes_on_from_a_snapshot(events: list[Event], cut: int) -> None:
-    first, before = translated(events[:cut])
-    kept = msgspec.json.decode(msgspec.json.encode(first.state), type=State)
-    second = Translation(RUN_ID, kept)
-    rest = [shown for event in events[cut:] for shown in second.take(event)]
-    assert before + rest == translated(events)[1]
-    assert second.state == translated(events)[0].state
 
 
 @given(logs)

@@ -106,11 +106,7 @@ def question(run_id: str, number: int, waits: Mapping[str, ClientWait]) -> Shown
 def question_text(wait: ClientWait) -> str:
     if wait.prompt is not None:
         return wait.prompt
-    if wait.kind == "confirmation" and isinstance(wait.input, Mapping):
-        return str(wait.input.get("question", wait.name))
-    if wait.kind == "unknown_outcome":
-        return f"It is unknown whether {wait.name} took effect. Call it again?"
-    return f"Call {wait.name}?" if wait.is_approval else f"Call {wait.name}, and send its result."
+    return wait.approval_question if wait.is_approval else f"Call {wait.name}, and send its result."
 
 
 def about(wait_id: str, wait: ClientWait) -> Shown:

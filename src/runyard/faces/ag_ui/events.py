@@ -92,19 +92,11 @@ def interrupt(wait_id: str, wait: ClientWait) -> Shown:
     """Return a wait for a person as an interrupt."""
     found: Shown = {"id": wait_id, "reason": REASONS.get(wait.kind, "tool_call")}
     found["responseSchema"] = APPROVAL if wait.is_approval else wait.schema
-    found["message"] = wait.prompt or _question_text(wait)
+    found["message"] = wait.prompt or wait.approval_question
     found["toolCallId"] = wait.shown
     found["expiresAt"] = iso(wait.expires_at)
     found["metadata"] = {"kind": wait.kind, "input": wait.input}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _question_text(wait: ClientWait) -> str:
-    if wait.kind == "confirmation" and isinstance(wait.input, Mapping):
-        return str(wait.input.get("question", wait.name))
-    if wait.kind == "unknown_outcome":
-        return f"It is unknown whether {wait.name} took effect. Call it again?"
-    return f"Call {wait.name}?"
 
 
 def waiting(waits: Mapping[str, ClientWait]) -> Shown:

@@ -1,7 +1,7 @@
 """The messages, interrupts and events of LangGraph's API that this face sends. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -146,17 +146,9 @@ def _review(wait: ClientWait) -> Shown:
     decisions = ["approve", "edit", "reject"] if wait.kind == "tool" else ["approve", "reject"]
     args = wait.input if isinstance(wait.input, dict) else {"input": wait.input}
     return {
-        "action_requests": [{"name": wait.name, "args": args, "description": _question_text(wait)}],
+        "action_requests": [{"name": wait.name, "args": args, "description": wait.approval_question}],
         "review_configs": [{"action_name": wait.name, "allowed_decisions": decisions}],
     }
-
-
-def _question_text(wait: ClientWait) -> str:
-    if wait.kind == "confirmation" and isinstance(wait.input, Mapping):
-        return str(wait.input.get("question", wait.name))
-    if wait.kind == "unknown_outcome":
-        return f"It is unknown whether {wait.name} took effect. Call it again?"
-    return f"Call {wait.name}?"
 
 
 # --- the end

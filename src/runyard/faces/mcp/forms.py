@@ -27,13 +27,11 @@ _encode = msgspec.json.Encoder().encode
 
 def question(wait: ClientWait) -> str:
     """Return what a wait asks, in a sentence for people."""
-    if wait.kind == "confirmation" and isinstance(wait.input, dict):
-        more = {name: value for name, value in wait.input.items() if name != "question"}
-        return f"{wait.input.get('question', wait.name)}{_details(more)}"
-    if wait.kind == "unknown_outcome":
-        return f"It is unknown whether {wait.name} took effect. Call it again?{_details(wait.input)}"
-    if wait.kind == "tool":
-        return f"Call {wait.name}?{_details(wait.input)}"
+    if wait.is_approval:
+        more = wait.input
+        if wait.kind == "confirmation" and isinstance(more, dict):
+            more = {name: value for name, value in more.items() if name != "question"}
+        return f"{wait.approval_question}{_details(more)}"
     if wait.kind == "client_tool":
         return f"The agent needs the result of {wait.name}.{_details(wait.input)}"
     return wait.prompt or wait.name
