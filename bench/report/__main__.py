@@ -69,7 +69,7 @@ def blocks(found: Measured) -> dict[str, str]:
 
 
 def capacity(found: Results) -> str:
-    """What README.md says about the number of conversations."""
+    """Return the sentence of README.md about the number of conversations."""
     held = {server: found.median("size", "capacity", server) for server in found.servers("capacity")}
     if not {BARE, POSTGRES, SQLITE, TWO} <= held.keys():
         return "Not measured yet."
