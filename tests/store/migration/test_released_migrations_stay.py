@@ -87,6 +87,9 @@ RELEASED = {
     "0026_waiting_runs_of_threads.postgres.sql": "b368c134e3b69b50d77790eaef033c89",
     "0026_waiting_runs_of_threads.py": "a7d97ef2721a9037c31d60c613553dd1",
     "0026_waiting_runs_of_threads.sqlite.sql": "b368c134e3b69b50d77790eaef033c89",
+    "0027_drop_old_approvals.postgres.sql": "7433c256cf0cfa4090e201b70b013209",
+    "0027_drop_old_approvals.py": "3a9be8b5e574f5ffac38de3c8369dbd2",
+    "0027_drop_old_approvals.sqlite.sql": "23e486b8d4c656676770b270c28e48ac",
 }
 
 

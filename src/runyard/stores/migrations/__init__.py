@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runyard.errors import StartupError
 
-HEAD = "0026"
+HEAD = "0027"
 FOLDER = Path(__file__).parent
 VERSION_QUERY = (FOLDER / "version.sql").read_text()
 

@@ -238,12 +238,6 @@ create index waits_pending on waits (created_at, id)
 create index waits_expiry on waits (expires_at) where state = 'pending' and expires_at is not null;
 create index waits_target on waits (target) where state = 'pending' and target is not null;
 
--- For servers of the version before 0015, while they are replaced one by one. A later migration drops it.
-create view approvals as
-  select id, run_id, call_id, kind, name as tool, input, state, answered_by as decided_by, created_at,
-         answered_at as decided_at, expires_at
-    from waits;
-
 -- Messages for runs that were under way. `state`: new, taken by the run's agent, or left: it started a new run, with
 -- `next_run_id` and the first event `id`, `ts`, `data`.
 create table steered_messages (

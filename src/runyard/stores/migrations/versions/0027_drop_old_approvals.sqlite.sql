@@ -1,0 +1,1 @@
+-- Only Postgres has the view: on SQLite no server of an older version runs beside a newer one.
