@@ -69,7 +69,7 @@ def mcp(wait: Open) -> Request:
 
 
 def mcp_tasks(wait: Open) -> Request:
-    capabilities = {"extensions": {f"{META}tasks": {}}}
+    capabilities: dict[str, Any] = {"extensions": {f"{META}tasks": {}}}
     about = {f"{META}protocolVersion": STATELESS, f"{META}clientCapabilities": capabilities}
     params = {"taskId": wait.run_id, "inputResponses": {wait.wait_id: _form(wait)}, "_meta": about}
     return "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tasks/update", "params": params}
