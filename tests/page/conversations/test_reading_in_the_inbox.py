@@ -29,7 +29,7 @@ async def test_a_long_message_is_read_to_its_end_and_its_input_is_in_the_order_o
     await any_site.api.http.post(f"/api/runs/{run_id}/cancel")
 
 
-async def test_what_cannot_be_seen_in_an_input_is_marked(tab: Tab, any_site: Site) -> None:
+async def test_invisible_characters_of_an_input_are_marked(tab: Tab, any_site: Site) -> None:
     wait = await any_site.api.waiting(run_id := await any_site.api.post("payer", "ann\u202ebob\u200b now"))
     await tab.open(f"approvals/{wait}")
     item = tab.page.get_by_role("list", name="Waiting").get_by_role("listitem")
