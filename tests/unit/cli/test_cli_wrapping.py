@@ -1,8 +1,11 @@
 """Text that arrives in pieces is broken between words at the end of the line, and shown as early as possible."""
 
-import pytest
+import io
 
-from runyard.cli.terminal.wrapping import WordWrapper
+import pytest
+from rich.cells import cell_len
+
+from runyard.cli.terminal.wrapping import WordWrapper, filled
 
 STORY = "The quick brown fox jumps over the lazy dog and tells a story.\n\nThen it rests for a while, at last.\n"
 
@@ -39,3 +42,21 @@ def test_a_word_is_shown_at_once_far_from_the_end_of_a_line() -> None:
     wrapper.feed(" " + "word " * 12)
     assert wrapper.feed("hel") == "", "it may not fit"
     assert wrapper.flush() == "hel"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_text_fits_into_the_terminal_also_with_wide_letters_and_ids_stay_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    wide = "日本の首都はどこですか。そこには何人が住んでいますか。"
+    lines = filled(f"see {wide} and\n\tmore", Terminal(), "").split("\n")
+    assert max(map(cell_len, lines)) <= 20
+    assert "".join(lines).replace(" ", "") == f"see{wide}andmore"
+    address = "https://example.com/" + "a" * 50
+    assert filled(f"see {address} now", Terminal()).split("\n") == ["see", f"  {address}", "  now"]
+    assert filled(wide, io.StringIO()) == wide, "a file gets the text as it is"

@@ -47,7 +47,7 @@ class TextTable:
     def lines(self, width: int) -> list[str]:
         head = [[style(column, dim=True) for column in self._columns]] if self._header else []
         rows = [*head, *self._rows]
-        widths = [max(_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+        widths = [max(text_width(cell) for cell in column) for column in zip(*rows, strict=True)]
         groups = self._groups(widths, width)
         for number, group in enumerate(groups):
             self._narrow(widths, group, width - (len(INDENT) if number else 0))
@@ -94,21 +94,37 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
 
 
 def _wrapped(cell: str, width: int) -> Iterator[str]:
-    """Yield the lines of a cell, broken between words where possible."""
+    """Yield the lines of a cell. The continuation of an indented line is indented, too."""
     for line in cell.split("\n"):
-        if _width(line) <= width:
+        if text_width(line) <= width:
             yield line
+        else:
+            plain = unstyled(line)
+            indent = " " * min(len(plain) - len(plain.lstrip(" ")), width // 2)
+            yield from broken(plain, width, indent)
+
+
+def broken(line: str, width: int, indent: str = "", *, cuts_words: bool = True) -> Iterator[str]:
+    """Yield a line in parts that are no wider than this, broken between words where possible. All parts but the first
+    begin with `indent`. Without `cuts_words`, a word that is too long stays whole, unless its letters are not ASCII:
+    Japanese has no spaces."""
+    text = line.lstrip(" ")
+    part, is_empty = " " * (len(line) - len(text)), True
+    for word in text.split(" "):
+        joined = f"{part}{word}" if is_empty else f"{part} {word}"
+        if text_width(joined) <= width:
+            part, is_empty = joined, False
             continue
-        rest = ""
-        for word in unstyled(line).split(" "):
-            if rest and _width(rest) + 1 + _width(word) <= width:
-                rest += f" {word}"
-                continue
-            if rest:
-                yield rest
-            *full, rest = _pieces(word, width)
-            yield from full
-        yield rest
+        if not is_empty:
+            yield part.rstrip(" ")
+            part = indent
+        can_cut = cuts_words or not word.isascii()
+        *full, rest = _pieces(word, width - max(len(part), len(indent))) if can_cut else [word]
+        for piece in full:
+            yield part + piece
+            part = indent
+        part, is_empty = part + rest, False
+    yield part.rstrip(" ")
 
 
 def _pieces(word: str, width: int) -> list[str]:
@@ -125,10 +141,10 @@ def _pieces(word: str, width: int) -> list[str]:
 
 
 def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
+    return text + " " * (width - text_width(text))
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     """Return how many columns of a terminal the longest line of a text takes."""
     return max(len(line) if line.isascii() else sum(map(letter_width, line)) for line in unstyled(text).split("\n"))
 

@@ -3,7 +3,7 @@
 from shutil import get_terminal_size
 from typing import TextIO
 
-from runyard.cli.terminal.text_table import letter_width
+from runyard.cli.terminal.text_table import broken, text_width
 
 LONG_WORD = 20  # columns before the end of a line where a word is held back until it is complete
 FENCE = "```"
@@ -32,7 +32,7 @@ class WordWrapper:
             self._word += letter
             if len(self._line) < len(FENCE):
                 self._line += letter
-        if self._word and self._column + _width(self._word) < self._width - LONG_WORD:
+        if self._word and self._column + text_width(self._word) < self._width - LONG_WORD:
             shown.append(self._placed())
             self._has_begun = True
         return "".join(shown)
@@ -45,7 +45,7 @@ class WordWrapper:
 
     def _placed(self) -> str:
         word, self._word = self._word, ""
-        size = _width(word)
+        size = text_width(word)
         fits = self._column + size <= self._width
         breaks = bool(self._column) and not fits and not self._is_code and not self._has_begun
         self._column = size if breaks else self._column + size
@@ -74,15 +74,6 @@ def filled(text: str, stream: TextIO, indent: str = "  ") -> str:
     lines."""
     if not stream.isatty():
         return text
-    from textwrap import wrap
-
-    width = get_terminal_size().columns
-    lines = [
-        wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
-        for line in text.split("\n")
-    ]
-    return "\n".join(part for line in lines for part in line)
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else sum(map(letter_width, text))
+    width, lines = get_terminal_size().columns, text.expandtabs(4).split("\n")
+    parts = (part for line in lines for part in broken(line, width, indent, cuts_words=False))
+    return "\n".join(parts)

@@ -12,6 +12,7 @@ from runyard.errors import NotFound
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
+    from runyard.client.wire import BlockInfo, PassageInfo
 
 program = Group("List, show and delete what agents remember.")
 Entry = Annotated[str, Argument(help="The label of a block, or the id of a passage (8 or more characters of it).")]
@@ -35,9 +36,11 @@ def list_memory(
         if json:
             results.print_json({"blocks": blocks, "passages": passages})
             return
-        ids = [*(block.label for block in blocks), *(passage.id for passage in passages)]
-        table = conversation_tables.memory_table(agent, blocks, passages)
-        results.print_list([], ids, table, f"{agent} remembers nothing", json=False, quiet=quiet)
+        if quiet:
+            for each in [*(block.label for block in blocks), *(passage.id for passage in passages)]:
+                echo(each)
+            return
+        conversation_tables.memory_table(agent, blocks, passages).echo(f"{agent} remembers nothing")
 
     run_with_client(work, quiet=quiet)
 
@@ -47,21 +50,30 @@ def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = Fals
     """Show the whole text of a block or a passage."""
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
+        import sys
+
         from runyard.cli.terminal.results import print_json
         from runyard.cli.terminal.text import plain
+        from runyard.cli.terminal.wrapping import filled
 
-        blocks = {block.label: block for block in await client.memory_blocks(agent)}
-        if entry in blocks:
-            print_json(blocks[entry]) if json else echo(plain(blocks[entry].content))
-            return
-        whole = await whole_passage_id(client, agent, entry)
-        for passage in await client.passages(agent):
-            if passage.id == whole:
-                print_json(passage) if json else echo(plain(passage.content))
-                return
-        raise NotFound(f"{agent} has no block and no recent passage of that name.")
+        found = await _find(client, agent, entry)
+        if json:
+            print_json(found)
+        else:
+            echo(filled(plain(found.content), sys.stdout, ""))
 
     run_with_client(work, quiet=quiet)
+
+
+async def _find(client: "AnyClient", agent: str, entry: str) -> "BlockInfo | PassageInfo":
+    blocks = {block.label: block for block in await client.memory_blocks(agent)}
+    if entry in blocks:
+        return blocks[entry]
+    whole = await whole_passage_id(client, agent, entry)
+    for passage in await client.passages(agent):
+        if passage.id == whole:
+            return passage
+    raise NotFound(f"{agent} has no block and no recent passage of that name.")
 
 
 @program.command()
