@@ -50,13 +50,14 @@ def usage(
 
 
 def counted(runs: "Iterable[RunInfo]", by: str) -> "tuple[dict[str, Count], Count]":
-    """Return the number of runs and their usage by agent or day, sorted, and those of all."""
+    """Return the number of ended runs and their usage by agent or day, sorted, and those of all. A run's own usage is
+    known when it has ended, and that of a child run is part of its parent's."""
     from runyard.client.wire import UsageInfo
 
     found: dict[str, Count] = {}
     total: Count = (0, UsageInfo())
     for run in runs:
-        if run.parent_run_id is not None:  # its parent's usage has it
+        if run.parent_run_id is not None or not run.has_ended:
             continue
         name = (run.agent or "-") if by == "agent" else run.created_at[:10]
         found[name] = _added(found.get(name, (0, UsageInfo())), run.usage)
