@@ -79,19 +79,23 @@ class AgentCalls:
         """
         return read(await self._connection.send("GET", f"/api/agents/{segment(agent_id)}/memory"), Page).blocks
 
-    async def passages(self, agent_id: str, query: str | None = None, limit: int = PAGE) -> list[PassageInfo]:
+    async def passages(
+        self, agent_id: str, query: str | None = None, limit: int = PAGE, before: str | None = None
+    ) -> list[PassageInfo]:
         """Return the passages that an agent stored, newest first.
 
         Args:
             agent_id: The id of the agent.
             query: Only passages with these words, the best match first.
             limit: The largest number of passages.
+            before: Without a query: only passages that are older than the one with this id.
 
         Example:
             >>> [passage.content for passage in await client.passages(agent_id, "tea")]
             ['Ada likes tea.']
         """
-        path, params = f"/api/agents/{segment(agent_id)}/passages", given({"query": query, "limit": limit})
+        path = f"/api/agents/{segment(agent_id)}/passages"
+        params = given({"query": query, "limit": limit, "before": before})
         return read(await self._connection.send("GET", path, params=params), Page).passages
 
     async def delete_block(self, agent_id: str, label: str) -> None:

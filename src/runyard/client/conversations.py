@@ -140,12 +140,15 @@ class ConversationCalls:
             for dm in page.dms:
                 yield dm
 
-    async def channel_messages(self, channel: ChannelInfo, limit: int = PAGE) -> list[ChannelMessage]:
+    async def channel_messages(
+        self, channel: ChannelInfo, limit: int = PAGE, before: str | None = None
+    ) -> list[ChannelMessage]:
         """Return the newest messages of a channel or a DM, oldest first.
 
         Args:
             channel: The channel or the DM.
             limit: The largest number of messages.
+            before: Only messages that are older than the one with this id.
 
         Example:
             >>> async for channel in client.channels():
@@ -153,7 +156,7 @@ class ConversationCalls:
             ['A-17 is paid.']
         """
         place = "dmConversationId" if channel.kind == "dm" else "channelId"
-        params = {place: channel.id, "limit": limit}
+        params = {place: channel.id, "limit": limit, **given({"before": before})}
         return read(await self._connection.send("GET", "/api/messages", params=params), _ChannelMessages).messages
 
     async def delete_channel(self, channel: ChannelInfo) -> None:

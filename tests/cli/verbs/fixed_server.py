@@ -158,9 +158,9 @@ ABSENT = {"code": "not_found", "detail": "There is no object with that id."}
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
-        answer: object = ANSWERS.get(asked.path)
+        query = parse_qs(asked.query)
+        answer: object = {} if "before" in query else ANSWERS.get(asked.path)  # a list has one page
         if asked.path == "/api/ids":
-            query = parse_qs(asked.query)
             answer = {"ids": [each for each in IDS[query["kind"][0]] if each.endswith(query["part"][0])]}
         body = msgspec.json.encode(ABSENT if answer is None else answer)
         self.send_response(404 if answer is None else 200)

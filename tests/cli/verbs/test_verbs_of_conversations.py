@@ -68,7 +68,7 @@ class Installation:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.answers: dict[str, Any] = {}
-        self.thread = self.run = self.failed = self.passage = ""
+        self.thread = self.run = self.failed = self.passage = self.oldest_passage = ""
 
     def reads(self) -> list[str]:
         return [read.format(failed=self.failed, thread=self.thread) for read in READS]
@@ -105,6 +105,11 @@ def filled(folder: Path, env: Mapping[str, str]) -> Installation:
         http.put("/api/agents/clerk/memory/contacts", json={"content": "Ann: 17", "isShared": True})
         body = {"content": "Bob sells boats.", "tags": ["north"]}
         found.passage = http.post("/api/agents/clerk/passages", json=body).json()["id"]
+        notes = [http.post("/api/agents/broken/passages", json={"content": f"Note {n}."}) for n in range(101)]
+        found.oldest_passage = notes[0].json()["id"]
+        assert runyard_here(
+            found.folder, "memory", "show", "broken", found.oldest_passage[-8:], env={"RUNYARD_URL": url}
+        ) == ("Note 0.\n")
         while any(run["status"] != "done" for run in http.get("/api/runs", params={"agent": "clerk"}).json()["runs"]):
             pass  # the message in the channel is answered
         there = {"RUNYARD_URL": url}
@@ -244,6 +249,8 @@ def test_objects_are_shown_and_deleted_by_short_ids_and_names(installation: Inst
     exported = json.loads(said("threads", "export", installation.thread[-8:], "--json"))
     assert (exported["title"], exported["messages"][0]["content"]) == ("The refund", "Pay it back.")
     assert said("memory", "show", "clerk", installation.passage[-8:]) == "Bob sells boats.\n"
+    for given in (installation.oldest_passage, installation.oldest_passage[-8:]):
+        assert said("memory", "show", "broken", given) == "Note 0.\n", "it is not among the newest 100"
     assert said("memory", "delete", "clerk", installation.passage[-10:]) == f"{installation.passage} is deleted.\n"
     assert said("memory", "delete", "clerk", "contacts", "--quiet") == ""
     assert said("memory", "list", "clerk") == "clerk remembers nothing\n"

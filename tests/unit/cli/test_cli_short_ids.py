@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from runyard.cli.clients.short_ids import whole_approval_id, whole_key_id, whole_run_id
+from runyard.cli.clients.short_ids import find_passage, whole_approval_id, whole_key_id, whole_message_id, whole_run_id
 from runyard.cli.terminal import tables
 from runyard.client import ApprovalInfo, RunInfo
+from runyard.client.wire import ChannelInfo
 from runyard.errors import Invalid, NotFound
 
 RUNS = [
@@ -30,11 +31,19 @@ class Server:
             each for each in ids if part in (each[: len(part)], each[-len(part) :], each.partition("_")[2][: len(part)])
         ]
 
+    async def passages(self, agent: str, query: None, limit: int, before: str | None) -> list[Any]:
+        found = [f"01a1e52c-90ef-716f-aa47-{number:012}" for number in reversed(range(250))]
+        return [SimpleNamespace(id=each) for each in found if before is None or each < before][:limit]
+
+    async def channel_messages(self, channel: Any, limit: int, before: str | None) -> list[Any]:
+        return (await self.passages("", None, limit, before))[::-1]
+
     async def keys(self, owner: None) -> AsyncIterator[Any]:
         yield SimpleNamespace(key_id="abcdefgh1234")
 
 
 CLIENT: Any = Server()
+CHANNEL = ChannelInfo(id="c", created_at="")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +63,16 @@ async def test_an_approval_has_short_ids_as_well(given: str) -> None:
     assert await whole_approval_id(CLIENT, given) == ASKED
 
 
+@pytest.mark.parametrize("number", [0, 99, 100, 249])
+async def test_old_passages_and_messages_have_short_ids_as_well(number: int) -> None:
+    whole = f"01a1e52c-90ef-716f-aa47-{number:012}"
+    for given in (whole, whole[-8:]):
+        assert (await find_passage(CLIENT, "clerk", given)).id == whole
+        assert await whole_message_id(CLIENT, CHANNEL, given) == whole
+    with pytest.raises(NotFound, match="There is no message whose id starts or ends with ffffffff"):
+        await whole_message_id(CLIENT, CHANNEL, "ffffffff")
+
+
 async def test_a_short_id_that_two_runs_have_is_an_error_that_lists_them() -> None:
     with pytest.raises(Invalid) as caught:
         await whole_run_id(CLIENT, "01a1e52c")
@@ -68,7 +87,7 @@ async def test_too_few_characters_and_no_match_are_said() -> None:
     with pytest.raises(NotFound, match="There is no run whose id starts or ends with ffffffff"):
         await whole_run_id(CLIENT, "ffffffff")
     assert await whole_key_id(CLIENT, "efgh1234") == "abcdefgh1234"
-    with pytest.raises(NotFound, match=r"No key among the newest 1 has .*; give the whole id"):
+    with pytest.raises(NotFound, match="There is no key whose id starts or ends with ffffffff"):
         await whole_key_id(CLIENT, "ffffffff")
 
 

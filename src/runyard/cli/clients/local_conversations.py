@@ -131,7 +131,9 @@ class LocalConversations:
         async for here in all_rows(read, PAGE, lambda here: str(here.thread.id)):
             yield channel_info(here)
 
-    async def channel_messages(self, channel: ChannelInfo, limit: int = PAGE) -> list[ChannelMessage]:
+    async def channel_messages(
+        self, channel: ChannelInfo, limit: int = PAGE, before: str | None = None
+    ) -> list[ChannelMessage]:
         here = await self._store.get_conversation(self._owner("read"), checked_id(channel.id, "conversation"))
         return [
             ChannelMessage(
@@ -142,7 +144,7 @@ class LocalConversations:
                 is_agent=each.role == "assistant",
                 parent_message_id=each.parent_id,
             )
-            for each in await self._store.recent_messages(here.thread.id, None, limit)
+            for each in await self._store.recent_messages(here.thread.id, before, limit)
         ]
 
     async def delete_channel(self, channel: ChannelInfo) -> None:
@@ -180,12 +182,14 @@ class LocalConversations:
         found = [block for each in (owner, EVERY_OWNER) for block in await self._store.blocks(agent, each)]
         return [block_info(block) for block in found]
 
-    async def passages(self, agent_id: str, query: str | None = None, limit: int = PAGE) -> list[PassageInfo]:
+    async def passages(
+        self, agent_id: str, query: str | None = None, limit: int = PAGE, before: str | None = None
+    ) -> list[PassageInfo]:
         agent, owner = (await self.agent(agent_id)).id, self._owner("read")
         found: list[Any] = []
         for each in (owner, EVERY_OWNER):
             if query is None:
-                found += await self._store.passages(agent, each, None, limit)
+                found += await self._store.passages(agent, each, before, limit)
             else:
                 found += await self._store.find_passages(agent, each, clean(query), limit)
         return [passage_info(passage) for passage in found[:limit]]

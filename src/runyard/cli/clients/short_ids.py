@@ -1,10 +1,10 @@
 """Short ids on the command line: the beginning or the end of an id, if only one id matches.
 
-The server looks for runs, threads and waits among all that the caller has. Other objects are looked for in the lists
-that the commands print.
+The server looks for runs, threads and waits among all that the caller has. Other objects are looked for in all pages of
+their lists.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import TYPE_CHECKING
 
 from runyard.errors import Invalid, NotFound
@@ -12,7 +12,7 @@ from runyard.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from runyard.base.ids import IdKind
     from runyard.cli.clients.open_client import AnyClient
-    from runyard.client.wire import ChannelInfo
+    from runyard.client.wire import ChannelInfo, ChannelMessage, PassageInfo
 
 RUN = len("01a1e52c-90ef-716f-aa47-9cf6bf642cc5")
 APPROVALS = "approval_"  # the prefix of their ids; approvals are waits
@@ -21,6 +21,7 @@ WAIT = RUN + len("wait_")
 KEY = 12
 SHORTEST = 8
 SHOWN = 10
+PAGE = 100
 
 
 async def whole_run_id(client: "AnyClient", given: str) -> str:
@@ -47,8 +48,6 @@ async def _found(client: "AnyClient", given: str, what: str, kind: "IdKind") -> 
     """Return the only id that the database has with this beginning or end."""
     _check_length(given, what)
     found = [each for each in await client.find_ids(kind, given) if what != "approval" or each.startswith(APPROVALS)]
-    if not found:
-        raise NotFound(f"There is no {what} whose id starts or ends with {given}.")
     return _only(found, given, what)
 
 
@@ -61,10 +60,22 @@ async def whole_key_id(client: "AnyClient", given: str) -> str:
 
 
 async def whole_passage_id(client: "AnyClient", agent_id: str, given: str) -> str:
-    """Return the id of the agent's only recent passage that starts or ends like this."""
-    if len(given) >= RUN:
-        return given
-    return await _whole(given, "passage", _each([passage.id for passage in await client.passages(agent_id)]))
+    """Return the id of the agent's only passage that starts or ends like this. A whole id is returned unchanged."""
+    return given if len(given) >= RUN else (await find_passage(client, agent_id, given)).id
+
+
+async def find_passage(client: "AnyClient", agent_id: str, given: str) -> "PassageInfo":
+    """Return the agent's only passage whose id is this, or starts or ends like this."""
+    known = {passage.id: passage async for passage in _passages(client, agent_id)}
+    return known.get(given) or known[await _whole(given, "passage", _each(known))]
+
+
+async def _passages(client: "AnyClient", agent_id: str) -> "AsyncGenerator[PassageInfo, None]":
+    before: str | None = None
+    while page := await client.passages(agent_id, None, PAGE, before):
+        for passage in page:
+            yield passage
+        before = page[-1].id
 
 
 async def whole_share_id(client: "AnyClient", thread_id: str, given: str) -> str:
@@ -75,10 +86,19 @@ async def whole_share_id(client: "AnyClient", thread_id: str, given: str) -> str
 
 
 async def whole_message_id(client: "AnyClient", channel: "ChannelInfo", given: str) -> str:
-    """Return the id of the only recent message of the channel that starts or ends like this."""
+    """Return the id of the only message of the channel that starts or ends like this. A whole id is returned
+    unchanged."""
     if len(given) >= RUN:
         return given
-    return await _whole(given, "message", _each([each.id for each in await client.channel_messages(channel)]))
+    return await _whole(given, "message", (message.id async for message in _messages(client, channel)))
+
+
+async def _messages(client: "AnyClient", channel: "ChannelInfo") -> "AsyncGenerator[ChannelMessage, None]":
+    before: str | None = None
+    while page := await client.channel_messages(channel, PAGE, before):
+        for message in reversed(page):
+            yield message
+        before = page[0].id
 
 
 async def find_channel(client: "AnyClient", given: str) -> "ChannelInfo":
@@ -100,17 +120,11 @@ async def _whole(given: str, what: str, ids: AsyncIterator[str]) -> str:
     """Return the only id of a list with this beginning or end."""
     _check_length(given, what)
     found: list[str] = []
-    seen = 0
     async for whole in ids:
-        seen += 1
         if whole.startswith(given) or whole.endswith(given):
             found.append(whole)
         if len(found) > SHOWN:
             break
-    if not found:
-        raise NotFound(
-            f"No {what} among the newest {seen} has an id that starts or ends with {given}; give the whole id."
-        )
     return _only(found, given, what)
 
 
@@ -120,6 +134,8 @@ def _check_length(given: str, what: str) -> None:
 
 
 def _only(found: list[str], given: str, what: str) -> str:
+    if not found:
+        raise NotFound(f"There is no {what} whose id starts or ends with {given}.")
     if len(found) > 1:
         more = " and more" if len(found) > SHOWN else ""
         raise Invalid(f"{given} matches more than one {what}; give more characters: {', '.join(found[:SHOWN])}{more}.")

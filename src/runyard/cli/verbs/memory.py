@@ -4,18 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
-from runyard.cli.clients.short_ids import whole_passage_id
+from runyard.cli.clients.short_ids import find_passage, whole_passage_id
 from runyard.cli.parsing.commands import Argument, Group, Option
-from runyard.cli.parsing.options import AgentName, Json, Quiet
+from runyard.cli.parsing.options import SHORT, AgentName, Json, Quiet
 from runyard.cli.terminal.output import echo
-from runyard.errors import NotFound
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
     from runyard.client.wire import BlockInfo, PassageInfo
 
 program = Group("List, show and delete what agents remember.")
-Entry = Annotated[str, Argument(help="The label of a block, or the id of a passage (8 or more characters of it).")]
+Entry = Annotated[str, Argument(help=f"The label of a block, or the id of a passage, {SHORT}")]
 
 
 @program.command("list")
@@ -67,13 +66,7 @@ def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = Fals
 
 async def _find(client: "AnyClient", agent: str, entry: str) -> "BlockInfo | PassageInfo":
     blocks = {block.label: block for block in await client.memory_blocks(agent)}
-    if entry in blocks:
-        return blocks[entry]
-    whole = await whole_passage_id(client, agent, entry)
-    for passage in await client.passages(agent):
-        if passage.id == whole:
-            return passage
-    raise NotFound(f"{agent} has no block and no recent passage of that name.")
+    return blocks.get(entry) or await find_passage(client, agent, entry)
 
 
 @program.command()
