@@ -90,7 +90,7 @@ class FileInfo(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalInfo(Struct, frozen=True, kw_only=True):
-    """An approval that a run waits for."""
+    """An approval that a run waits for. `question` is the beginning of the message that the run answers."""
 
     approval_id: str
     run_id: str
@@ -100,12 +100,15 @@ class ApprovalInfo(Struct, frozen=True, kw_only=True):
     state: str
     created_at: str
     input: Any = None
+    agent: str | None = None
+    question: str | None = None
 
 
 class WaitInfo(Struct, frozen=True, kw_only=True):
     """Something that a run waits for: an approval, a question or a client tool. `kind` says which (docs/waits.md).
 
-    `answer_schema` is the JSON Schema of the answer; without it, any JSON value is one."""
+    `answer_schema` is the JSON Schema of the answer; without it, any JSON value is one. `question` is the message that
+    the run answers, in lists its beginning."""
 
     wait_id: str
     run_id: str
@@ -118,6 +121,8 @@ class WaitInfo(Struct, frozen=True, kw_only=True):
     input: Any = None
     answer_schema: dict[str, Any] | None = None
     expires_at: str | None = None
+    agent: str | None = None
+    question: str | None = None
 
     @property
     def is_approval(self) -> bool:

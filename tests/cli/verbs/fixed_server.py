@@ -82,7 +82,10 @@ STATE = {
     ],
     "output": {"text": f"Three of them.\n\n{LONG} {WIDE}"},
 }
-ASKED: dict[str, Any] = {"run_id": an_id(1), "call_id": "c", "state": "pending", "created_at": ago(minutes=3)}
+ASKED: dict[str, Any] = {
+    "run_id": an_id(1), "call_id": "c", "state": "pending", "created_at": ago(minutes=3), "agent": "clerk",
+    "question": f"Pay it back, please. {LONG}",
+}  # fmt: skip
 REFUND = {"order": "A-17", "amount": 5.0, "why": f"{LONG} {WIDE} {LONG}"}
 APPROVAL = ApprovalInfo(approval_id=f"approval_{an_id(5)}", kind="tool", tool="refund", input=REFUND, **ASKED)
 WAITS = [

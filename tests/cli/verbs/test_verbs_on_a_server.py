@@ -1,6 +1,7 @@
 """The verbs against a real server, and against the database when no server is there."""
 
 import json
+import re
 import signal
 import subprocess
 import threading
@@ -47,6 +48,8 @@ async def broken(ctx):
 default = greeter
 """
 
+WAITS = ("approvals", "waits")
+
 
 async def start(url: str, agent: str) -> str:
     async with Client(url) as client:
@@ -91,7 +94,13 @@ async def test_an_approval_is_listed_and_decided_once(folder: Path) -> None:
         approvals = json.loads(runyard(folder, "approvals", "list", "--json", env=env).stdout)
         assert [(row["run_id"], row["tool"]) for row in approvals] == [(run, "send")]
         name = approvals[0]["approval_id"]
-        assert name in runyard(folder, "approvals", "list", env=env).stdout
+        listed = runyard(folder, "approvals", "list", env=env).stdout
+        assert name in listed
+        assert re.search(rf"^{name}  clerk  send  tool .*  {run}  hi +{{\"to\":\"Ada\"}}$", listed, re.M), listed
+        shown = runyard(folder, "approvals", "show", name[-8:], env=env).stdout
+        assert re.search(r"^agent +clerk\nmessage +hi$", shown, re.M), shown
+        assert '"to": "Ada"' in shown
+        assert runyard(folder, "approvals", "show", name, "--quiet", env=env).stdout == "pending\n"
         assert "waiting" in runyard(folder, "runs", "list", env=env).stdout
 
         approved = runyard(folder, "approvals", "approve", name, "--input", '{"to": "Bob"}', env=env)
@@ -219,6 +228,7 @@ async def test_without_a_server_the_database_itself_is_read(folder: Path) -> Non
             async for event in client.follow(waiting):
                 if event.type == "run.waiting":
                     break
+        asked = [runyard(folder, what, "list", "--json", env={"RUNYARD_URL": url}).stdout for what in WAITS]
         held = runyard(folder, "runs", "list", env=no_server)
         assert held.returncode == 2
         assert "set RUNYARD_URL" in held.stderr
@@ -228,6 +238,7 @@ async def test_without_a_server_the_database_itself_is_read(folder: Path) -> Non
     assert run in listed.stdout
     assert listed.stderr.startswith("No server answers at http://127.0.0.1:9; reading .runyard/runyard.db")
     assert runyard(folder, "runs", "follow", run, env=no_server).stdout == "Hello there\n"
+    assert [runyard(folder, what, "list", "--json", env=no_server).stdout for what in WAITS] == asked
     stuck = runyard(folder, "runs", "follow", waiting, env=no_server)
     assert stuck.returncode == 1
     assert "no worker executes it" in stuck.stderr

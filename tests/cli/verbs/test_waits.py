@@ -79,6 +79,8 @@ def test_waits_are_listed_shown_and_answered_once(folder: Path) -> None:
         assert runyard(folder, "waits", "answer", name, "{}", env=env).returncode == 1, "the first answer counts"
         shown = runyard(folder, "waits", "show", name[-8:], env=env).stdout
         assert re.search(r"^state +answered$", shown, re.MULTILINE), "a short id also names an answered wait"
+        other = runyard(folder, "approvals", "show", name, env=env)
+        assert other.stderr == f"runyard: There is no approval whose id starts or ends with {name}.\n"
         absent = runyard(folder, "waits", "show", "zzzzzzzz", env=env)
         assert absent.stderr == "runyard: There is no wait whose id starts or ends with zzzzzzzz.\n"
 

@@ -7,17 +7,17 @@ are published by the servers and workers that use the same database, or by the n
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from runyard.base.clock import SystemClock
-from runyard.base.ids import IdKind, new_id
+from runyard.base.ids import IdKind
 from runyard.cli.clients.local_annotations import LocalAnnotations
 from runyard.cli.clients.local_conversations import PAGE, LocalConversations, all_rows
-from runyard.cli.clients.local_rows import approval_info, key_info, log_event, run_info, wait_info
+from runyard.cli.clients.local_rows import key_info, log_event, run_info
+from runyard.cli.clients.local_waits import LocalWaits, local_tail
 from runyard.client.wire import (
-    ApprovalInfo,
     DatabaseInfo,
     KeyInfo,
     LogEvent,
@@ -25,7 +25,6 @@ from runyard.client.wire import (
     OverviewInfo,
     PodInfo,
     RunInfo,
-    WaitInfo,
     WorkerInfo,
 )
 from runyard.domain.runs.run import Status
@@ -38,10 +37,6 @@ from runyard.faces.native.rows import status_name
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey, Scope
-    from runyard.domain.events import Event
-    from runyard.domain.wait import Wait
-    from runyard.engine.control.waits import Waits
-    from runyard.engine.log.tail import Tail
     from runyard.settings import Settings
     from runyard.store import Store
 
@@ -68,7 +63,7 @@ async def open_local_client(settings: "Settings", api_key: str | None) -> "Async
         await store.close()
 
 
-class LocalClient(LocalConversations, LocalAnnotations):
+class LocalClient(LocalConversations, LocalAnnotations, LocalWaits):
     def __init__(self, settings: "Settings", store: "Store", access: Access, caller: Caller) -> None:
         self._settings = settings
         self._store = store
@@ -144,7 +139,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
         from runyard.engine.log.stream import Streams
         from runyard.telemetry.metrics import Metrics
 
-        owner, tail = self._owner("write"), _tail()
+        owner, tail = self._owner("write"), local_tail()
         cancel = Cancel(
             self._store,
             tail,
@@ -168,7 +163,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
         limits = InputLimits(settings.max_message_chars, settings.max_queued_per_lane, settings.max_queued_per_owner)
         intake = Intake(
             self._store,
-            _tail(),
+            local_tail(),
             clock=clock,
             agents=(),
             default_agent="",
@@ -179,79 +174,6 @@ class LocalClient(LocalConversations, LocalAnnotations):
         )
         return (await intake.retry(self._owner("write"), checked_id(run_id, "run"))).run_id
 
-    # --- approvals
-
-    async def approvals(self) -> AsyncGenerator[ApprovalInfo, None]:
-        owner = self._owner("read")
-
-        async def read(before: str | None) -> "Sequence[Wait]":
-            return await self._store.list_waits(owner, before, PAGE)
-
-        async for wait in all_rows(read, PAGE, lambda row: row.id):
-            if wait.is_approval:
-                yield approval_info(wait)
-
-    async def approve(
-        self, approval_id: str, *, reason: str | None = None, input: dict[str, Any] | None = None
-    ) -> ApprovalInfo:
-        return await self._decide(approval_id, "approved", reason, input)
-
-    async def reject(self, approval_id: str, *, reason: str | None = None) -> ApprovalInfo:
-        return await self._decide(approval_id, "rejected", reason)
-
-    async def _decide(
-        self,
-        approval_id: str,
-        decision: Literal["approved", "rejected"],
-        reason: str | None,
-        edited: dict[str, Any] | None = None,
-    ) -> ApprovalInfo:
-        owner = self._owner("approve")
-        return approval_info(await self._waits().decide(owner, approval_id, decision, owner, reason, edited))
-
-    async def waits(self, run_id: str | None = None) -> AsyncGenerator[WaitInfo, None]:
-        owner = self._owner("read")
-        run = None if run_id is None else (await self._views.run(owner, run_id)).id
-
-        async def read(before: str | None) -> "Sequence[Wait]":
-            return await self._store.list_waits(owner, before, PAGE, run)
-
-        async for wait in all_rows(read, PAGE, lambda row: row.id):
-            yield wait_info(wait)
-
-    async def wait(self, wait_id: str) -> WaitInfo:
-        return wait_info(await self._waits().get(self._owner("read"), wait_id))
-
-    async def answer_wait(self, wait_id: str, value: Any) -> WaitInfo:
-        owner = self._owner("approve")
-        return wait_info(await self._waits().answer(owner, wait_id, value, owner))
-
-    async def fail_wait(self, wait_id: str, error: str) -> WaitInfo:
-        owner = self._owner("approve")
-        return wait_info(await self._waits().fail(owner, wait_id, error, owner))
-
-    async def send_event(
-        self, name: str, *, key: str | None = None, data: Any = None, event_id: str | None = None
-    ) -> bool:
-        """Keep the event. A server or worker on this database answers the run that waits for it."""
-        return await self._waits().deliver(self._owner("write"), event_id or new_id(), name, key, data)
-
-    def _waits(self) -> "Waits":
-        from runyard.engine.control.waits import Waits
-        from runyard.telemetry.metrics import Metrics
-
-        return Waits(
-            self._store,
-            _tail(),
-            clock=SystemClock(),
-            agents={},
-            wake_workers=lambda: None,
-            metrics=Metrics(),
-            match_event=_deliver_nothing,
-            event_seconds=self._settings.event_seconds,
-            redactor=self._settings.redactor,
-        )
-
     # --- for operators
 
     async def overview(self) -> OverviewInfo:
@@ -260,7 +182,7 @@ class LocalClient(LocalConversations, LocalAnnotations):
         from runyard.engine.queries.overview import Overviews, waiting_ms
 
         self._owner("operate")
-        streams = Streams(self._store, _tail(), Publications())
+        streams = Streams(self._store, local_tail(), Publications())
         report = await Overviews(self._store, streams, None, SystemClock(), metrics=None).report()
         found = report.all
         return OverviewInfo(
@@ -308,26 +230,8 @@ def _configure_logs() -> None:
     logs.configure("console", "error")
 
 
-class _NoOutbox:
-    """Tells no other process of commits: their own polls find them."""
-
-    def add_committed(self, run_id: str, events: "Sequence[Event]") -> None: ...
-
-    def poll_soon(self) -> None: ...
-
-
-def _tail() -> "Tail":
-    from runyard.engine.log.tail import Tail
-
-    return Tail(_NoOutbox(), 0)
-
-
 def _status(text: str) -> Status:
     try:
         return Status(text)
     except ValueError:
         raise Invalid(f"--status must be {', '.join(Status)}.") from None
-
-
-async def _deliver_nothing(target: str | None) -> None:
-    """Events are delivered by a server."""

@@ -1,6 +1,6 @@
 """The objects of `runyard.Client`, made from rows of the database."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -42,12 +42,22 @@ def run_info(run: "Run", question: str | None = None, feedback: "Feedback | None
     return msgspec.convert(rows.run_fields(run, question, feedback), RunInfo)
 
 
-def wait_info(wait: "Wait") -> WaitInfo:
-    return WaitInfo(**rows.wait_fields(wait, wait.input))
+class Asked(NamedTuple):
+    """A wait with its run, and the message that the run answers."""
+
+    wait: "Wait"
+    run: "Run | None"
+    question: str | None
 
 
-def approval_info(approval: "Wait") -> ApprovalInfo:
-    return msgspec.convert(rows.approval_fields(approval), ApprovalInfo)
+def wait_info(asked: Asked, *, whole: bool = False) -> WaitInfo:
+    """`whole`: with the whole message, not only its beginning."""
+    question = asked.question if whole else rows.shortened(asked.question)
+    return WaitInfo(**rows.wait_fields(asked.wait, asked.wait.input, asked.run, question))
+
+
+def approval_info(asked: Asked) -> ApprovalInfo:
+    return ApprovalInfo(**rows.approval_fields(asked.wait, asked.run, asked.question))
 
 
 def key_info(key: "ApiKey", text: str | None = None) -> KeyInfo:

@@ -107,14 +107,16 @@ def _tracebacks(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def approvals_table(approvals: Iterable[ApprovalInfo]) -> TextTable:
-    made = TextTable("approval", "tool", "kind", "age", "run", "input", wraps=[5])
+    made = TextTable("approval", "agent", "tool", "kind", "age", "run", "message", "input", wraps=[6, 7])
     for approval in approvals:
         made.add_row(
             approval.approval_id,
+            plain(approval.agent or "-"),
             plain(approval.tool),
             approval.kind,
             age(approval.created_at),
             approval.run_id,
+            one_line(approval.question or "-", QUESTION),
             one_line(approval.input, 200),
         )
     return made
@@ -130,8 +132,12 @@ def waits_table(waits: Iterable[WaitInfo]) -> TextTable:
 
 def print_wait(wait: WaitInfo) -> None:
     made = TextTable("", "", wraps=[1], narrowest=WIDTH_OF_AN_ID, header=False)
-    made.add_row("wait", wait.wait_id)
+    made.add_row("approval" if wait.is_approval else "wait", wait.wait_id)
     made.add_row("run", wait.run_id)
+    if wait.agent:
+        made.add_row("agent", plain(wait.agent))
+    if wait.question:
+        made.add_row("message", plain(wait.question))
     made.add_row("kind", wait.kind)
     made.add_row("state", wait.state)
     made.add_row("age", age(wait.created_at))

@@ -1,4 +1,4 @@
-"""`runyard approvals`: list and decide the approvals that runs wait for."""
+"""`runyard approvals`: list, show and decide the approvals that runs wait for."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,12 @@ from runyard.errors import Invalid
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
 
-program = Group("List and decide the approvals that runs wait for.")
+program = Group("List, show and decide the approvals that runs wait for.")
 
 
 @program.command("list")
 def list_approvals(json: Json = False, quiet: Quiet = False) -> None:
-    """List pending approvals, newest first."""
+    """List pending approvals, newest first, with the beginning of their inputs; `show` has the whole input."""
 
     async def work(client: "AnyClient", has_workers: bool) -> None:
         from runyard.cli.terminal import results, tables
@@ -24,6 +24,25 @@ def list_approvals(json: Json = False, quiet: Quiet = False) -> None:
         found = [approval async for approval in client.approvals()]
         ids, table = (approval.approval_id for approval in found), tables.approvals_table(found)
         results.print_list(found, ids, table, "No pending approvals", json=json, quiet=quiet)
+
+    run_with_client(work, quiet=quiet)
+
+
+@program.command()
+def show(approval_id: ApprovalId, json: Json = False, quiet: Quiet = False) -> None:
+    """Show an approval: its agent and message, the tool and the whole input. With --quiet: its state."""
+
+    async def work(client: "AnyClient", has_workers: bool) -> None:
+        from runyard.cli.terminal import results, tables
+        from runyard.cli.terminal.output import echo
+
+        found = await client.wait(await whole_approval_id(client, approval_id))
+        if json:
+            results.print_json(found)
+        elif quiet:
+            echo(found.state)
+        else:
+            tables.print_wait(found)
 
     run_with_client(work, quiet=quiet)
 

@@ -217,11 +217,13 @@ def _run(run: Run, question: str | None, judged: Feedback | None) -> wire.RunRow
 
 
 async def _approvals(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.ApprovalRow]:
-    """Return approvals, with each input in the order of its tool."""
+    """Return approvals with the agent and the question of their runs, and each input in the order of its tool."""
     runs = await engine.views.runs_by_id(owner, [wait.run_id for wait in waits])
+    questions = await engine.views.readable_questions(list(runs.values()))
     found = []
     for wait in waits:
         run = runs.get(wait.run_id)
         asked = engine.waits.in_tool_order(wait, "" if run is None else run.agent)
-        found.append(wire.ApprovalRow(**{**rows.approval_fields(wait), "input": asked}))
+        fields = rows.approval_fields(wait, run, questions.get(wait.run_id))
+        found.append(wire.ApprovalRow(**{**fields, "input": asked}))
     return found

@@ -78,8 +78,9 @@ def thread_fields(thread: "Thread", title: str | None) -> dict[str, Any]:
     }
 
 
-def wait_fields(wait: "Wait", tool_input: Any) -> dict[str, Any]:
-    """`tool_input`: the input that an approval shows."""
+def wait_fields(wait: "Wait", tool_input: Any, run: Run | None, question: str | None) -> dict[str, Any]:
+    """`tool_input`: the input that an approval shows. `question`: the message that the run answers, or its
+    beginning."""
     asked = {"input": tool_input} if wait.is_approval else dict(wait.input or {})
     return {
         "wait_id": wait.id,
@@ -93,10 +94,12 @@ def wait_fields(wait: "Wait", tool_input: Any) -> dict[str, Any]:
         "state": wait.state,
         "created_at": iso(wait.created_at) or "",
         "expires_at": iso(wait.expires_at),
+        "agent": None if run is None else run.agent,
+        "question": question,
     }
 
 
-def approval_fields(wait: "Wait") -> dict[str, Any]:
+def approval_fields(wait: "Wait", run: Run | None, question: str | None) -> dict[str, Any]:
     return {
         "approval_id": wait.id,
         "run_id": wait.run_id,
@@ -106,6 +109,8 @@ def approval_fields(wait: "Wait") -> dict[str, Any]:
         "input": wait.input,
         "state": wait.state,
         "created_at": iso(wait.created_at) or "",
+        "agent": None if run is None else run.agent,
+        "question": shortened(question),
     }
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from runyard.engine.access import Caller
 from runyard.engine.queries.statistics import DAY_MS, Figures
-from runyard.faces.native import wire
+from runyard.faces.native import statistics_wire, wire
 from runyard.faces.native.shares import ShareOptions
 from runyard.web.auth import Owner, check_scope
 from runyard.web.context import EngineDep, context_of
@@ -31,7 +31,7 @@ async def me(request: Request) -> Response:
     return Json(wire.Me(owner=caller.owner, scopes=sorted(caller.scopes), can_share=can_share))
 
 
-@router.get("/api/statistics", response_model=wire.StatisticsPage)
+@router.get("/api/statistics", response_model=statistics_wire.StatisticsPage)
 async def statistics(
     request: Request, engine: EngineDep, owner: Owner, days: Days = 14, agent: str | None = None, of_all: OfAll = False
 ) -> Response:
@@ -41,10 +41,10 @@ async def statistics(
         check_scope(request, "operate")
     found = await engine.statistics.report(None if of_all else owner, days, agent)
     return Json(
-        wire.StatisticsPage(
-            days=[wire.DayFigures(day=_date(int(each.name)), **_figures(each)) for each in found.days],
-            agents=[wire.AgentFigures(agent=each.name, **_figures(each)) for each in found.agents],
-            queue=wire.QueueNow(runs=found.queue.runs, oldest_ms=found.queue.oldest_ms),
+        statistics_wire.StatisticsPage(
+            days=[statistics_wire.DayFigures(day=_date(int(each.name)), **_figures(each)) for each in found.days],
+            agents=[statistics_wire.AgentFigures(agent=each.name, **_figures(each)) for each in found.agents],
+            queue=statistics_wire.QueueNow(runs=found.queue.runs, oldest_ms=found.queue.oldest_ms),
         )
     )
 

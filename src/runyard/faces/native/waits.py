@@ -76,7 +76,6 @@ async def _rows(engine: Engine, owner: str, waits: Sequence[Wait], whole: bool =
 
 
 def _row(engine: Engine, wait: Wait, run: Run | None, question: str | None, whole: bool) -> wire.WaitRow:
-    agent = None if run is None else run.agent
-    fields = rows.wait_fields(wait, engine.waits.in_tool_order(wait, agent or ""))
+    asked = engine.waits.in_tool_order(wait, "" if run is None else run.agent)
     shown = question if whole else rows.shortened(question)
-    return wire.WaitRow(**fields, agent=agent, question=shown, question_cut=shown != question)
+    return wire.WaitRow(**rows.wait_fields(wait, asked, run, shown), question_cut=shown != question)

@@ -52,6 +52,8 @@ async def test_a_question_is_listed_and_its_answer_brings_the_run_on(server: Ser
         "tool": "approve",
         "input": {"amount": 3, "question": "May I?"},
         "state": "pending",
+        "agent": "asks",
+        "question": "hello",
     }
     answer = await server.http.post(f"/api/approvals/{approval_id}", json={"decision": decision})
     assert answer.status_code == 200
