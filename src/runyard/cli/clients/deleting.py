@@ -14,7 +14,7 @@ def delete_with_client(
 ) -> None:
     """Open a client, call `delete`, and print the id that it returns with the outcome."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         deleted = await delete(client)

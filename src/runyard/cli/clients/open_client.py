@@ -26,9 +26,18 @@ ATTEMPTS = 30  # a follower waits about two minutes for a server that restarts
 CONNECT_SECONDS = 5.0
 
 
-def run_with_client(work: "Callable[[AnyClient, bool], Awaitable[None]]", *, quiet: bool = False) -> None:
-    """Open a client and call `work(client, has_workers)`. `has_workers` is false if no worker can execute runs. With
-    `quiet`, no note says that the database is read directly."""
+def run_with_client(work: "Callable[[AnyClient], Awaitable[None]]", *, quiet: bool = False) -> None:
+    """Open a client and call `work(client)`. With `quiet`, no note says that the database is read directly."""
+
+    async def work_in_any_case(client: "AnyClient", has_workers: bool) -> None:
+        await work(client)
+
+    run_knowing_workers(work_in_any_case, quiet=quiet)
+
+
+def run_knowing_workers(work: "Callable[[AnyClient, bool], Awaitable[None]]", *, quiet: bool = False) -> None:
+    """Open a client and call `work(client, has_workers)`, as `run_with_client`. `has_workers` is false if no worker can
+    execute runs."""
     import asyncio
 
     async def connect_and_work() -> None:

@@ -21,7 +21,7 @@ def list_agents(
 ) -> None:
     """List agents by name."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found = [agent async for agent in client.agents(inactive=inactive)]
@@ -35,7 +35,7 @@ def list_agents(
 def show(agent: AgentName, json: Json = False, quiet: Quiet = False) -> None:
     """Show an agent: its model, limits and prompt. With --quiet: its name."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found = await client.agent(agent)
@@ -53,7 +53,7 @@ def show(agent: AgentName, json: Json = False, quiet: Quiet = False) -> None:
 def delete(agent: AgentName, json: Json = False, quiet: Quiet = False) -> None:
     """Deactivate an agent: messages no longer wake it. Its messages, runs and memory stay."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         await client.deactivate_agent(agent)

@@ -18,7 +18,7 @@ program = Group("List, show and decide the approvals that runs wait for.")
 def list_approvals(json: Json = False, quiet: Quiet = False) -> None:
     """List pending approvals, newest first, with the beginning of their inputs; `show` has the whole input."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
 
         found = [approval async for approval in client.approvals()]
@@ -32,7 +32,7 @@ def list_approvals(json: Json = False, quiet: Quiet = False) -> None:
 def show(approval_id: ApprovalId, json: Json = False, quiet: Quiet = False) -> None:
     """Show an approval: its agent and message, the tool and the whole input. With --quiet: its state."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
         from runyard.cli.terminal.output import echo
 
@@ -58,7 +58,7 @@ def approve(
     """Approve; the run continues."""
     edited = None if input is None else _object(input)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         whole = await whole_approval_id(client, approval_id)
@@ -77,7 +77,7 @@ def reject(
 ) -> None:
     """Reject; the run continues without the call."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         done = await client.reject(await whole_approval_id(client, approval_id), reason=reason)

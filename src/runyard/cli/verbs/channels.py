@@ -19,7 +19,7 @@ Messages = Annotated[int, Option("--limit", min=1, max=100, help="The largest nu
 def list_channels(json: Json = False, quiet: Quiet = False) -> None:
     """List channels and then DMs, newest first."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found = [channel async for channel in client.channels()] + [dm async for dm in client.dms()]
@@ -33,7 +33,7 @@ def list_channels(json: Json = False, quiet: Quiet = False) -> None:
 def show(channel_id: ChannelId, limit: Messages = 50, json: Json = False, quiet: Quiet = False) -> None:
     """Show the newest messages of a channel or a DM, oldest first. With --quiet: their ids."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
         from runyard.cli.terminal.output import echo
 
@@ -58,7 +58,7 @@ def unread(
 ) -> None:
     """Count the unread messages of channels and DMs, and show how far you have read."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found = [each for each in await client.unread() if each.unread or everything]
@@ -81,7 +81,7 @@ def mark_read(
 ) -> None:
     """Store that you have read a channel or a DM. The position never moves back."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         channel = await find_channel(client, channel_id)

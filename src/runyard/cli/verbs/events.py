@@ -26,7 +26,7 @@ def send(
     """Deliver an event to the run that waits for it, now or later."""
     value = None if data is None else json_of("--data", data)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         is_new = await client.send_event(name, key=key, data=value, event_id=id)

@@ -27,7 +27,7 @@ def give(
     """Say whether a run's answer was good. Replaces earlier feedback and its comment."""
     thumb = _thumb(value)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         whole = await whole_run_id(client, run_id)
@@ -41,7 +41,7 @@ def give(
 def show(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
     """Show the feedback on a run. With --quiet: up, down or nothing."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
         from runyard.cli.terminal.output import echo
 

@@ -3,7 +3,7 @@
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.open_client import run_knowing_workers
 from runyard.cli.parsing.commands import Option
 from runyard.cli.parsing.options import OfAgent
 from runyard.cli.terminal.output import secho
@@ -39,7 +39,7 @@ def follow(
             raise Conflict("No server executes runs. Start one with `runyard dev`.")
         await Follower(client, agent, json=json, quiet=quiet).run()
 
-    run_with_client(work, quiet=quiet)
+    run_knowing_workers(work, quiet=quiet)
 
 
 class Follower:

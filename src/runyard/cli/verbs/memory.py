@@ -27,7 +27,7 @@ def list_memory(
 ) -> None:
     """List the blocks of an agent, then its passages, newest first."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         blocks = [] if query is not None else await client.memory_blocks(agent)
@@ -48,7 +48,7 @@ def list_memory(
 def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = False) -> None:
     """Show the whole text of a block or a passage."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         import sys
 
         from runyard.cli.terminal.results import print_json

@@ -4,7 +4,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from runyard.cli.clients.open_client import run_with_client
+from runyard.cli.clients.open_client import run_knowing_workers, run_with_client
 from runyard.cli.clients.short_ids import whole_run_id, whole_thread_id
 from runyard.cli.parsing.commands import Exit, Group, Option
 from runyard.cli.parsing.options import Json, OfAgent, Quiet, RunId, Status, seconds_of
@@ -35,7 +35,7 @@ def list_runs(
     """List runs, newest first."""
     seconds = None if since is None else seconds_of("--since", since)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
 
         place = None if thread is None else await whole_thread_id(client, thread)
@@ -80,7 +80,7 @@ async def newest(runs: "AsyncGenerator[RunInfo, None]", limit: int | None, secon
 def show(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
     """Show one run: question, times, tokens, cost, steps, tool calls, answer, tracebacks. With --quiet: its status."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
 
         whole = await whole_run_id(client, run_id)
@@ -119,7 +119,7 @@ def follow(
         whole = await whole_run_id(client, run_id)
         await _follow(client, has_workers, whole, after, json=json, quiet=quiet)
 
-    run_with_client(work, quiet=quiet)
+    run_knowing_workers(work, quiet=quiet)
 
 
 @program.command()
@@ -138,7 +138,7 @@ def cancel(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
             )
             secho(note, dim=True, err=True)
 
-    run_with_client(work, quiet=quiet)
+    run_knowing_workers(work, quiet=quiet)
 
 
 @program.command()
@@ -163,7 +163,7 @@ def retry(
         else:
             echo(new)
 
-    run_with_client(work, quiet=quiet)
+    run_knowing_workers(work, quiet=quiet)
 
 
 @program.command()
@@ -184,7 +184,7 @@ def export(
     """
     from runyard.cli.verbs.export import export_runs
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         await export_runs(client, to, before, status, quiet=quiet)
 
     run_with_client(work, quiet=quiet)

@@ -23,7 +23,7 @@ def create(
 ) -> None:
     """Create a link to the messages that a thread has now, and print it. It cannot be shown again."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         import msgspec
 
         from runyard.cli.terminal.results import print_json
@@ -44,7 +44,7 @@ def create(
 def list_shares(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> None:
     """List the links to a thread that are valid, newest first, without their secrets."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found = await client.shares(await whole_thread_id(client, thread_id))
@@ -65,7 +65,7 @@ def revoke(
 ) -> None:
     """Revoke a link to a thread. Its readers get a page that says so."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         thread = await whole_thread_id(client, thread_id)

@@ -30,7 +30,7 @@ def status(
     If the server requires keys, this needs one with the scope `operate`.
     """
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_json
         from runyard.cli.terminal.watching import watch as refresh
 

@@ -25,7 +25,7 @@ def list_threads(
 ) -> None:
     """List threads, newest first."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found: list[ThreadInfo] = []
@@ -44,7 +44,7 @@ def list_threads(
 def show(thread_id: ThreadId, limit: Messages = 50, json: Json = False, quiet: Quiet = False) -> None:
     """Show the newest messages of a thread, oldest first. With --quiet: their ids."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
         from runyard.cli.terminal.output import echo
 
@@ -69,7 +69,7 @@ def search(
 ) -> None:
     """Search the messages of all threads, newest first. With --quiet: the ids of their threads."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found: list[FoundMessage] = []
@@ -94,7 +94,7 @@ def rename(
 ) -> None:
     """Give a thread a title."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         named = await client.rename_thread(await whole_thread_id(client, thread_id), title)
@@ -107,7 +107,7 @@ def rename(
 def export(thread_id: ThreadId, json: Json = False, quiet: Quiet = False) -> None:
     """Print a thread with all its messages: Markdown, or with --json one JSON document."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.output import echo
 
         whole = await whole_thread_id(client, thread_id)

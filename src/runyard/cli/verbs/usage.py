@@ -32,7 +32,7 @@ def usage(
         raise Invalid("--by must be agent or day.")
     seconds = seconds_of("--since", since)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
         from runyard.cli.terminal.output import echo
         from runyard.cli.verbs.runs import newest

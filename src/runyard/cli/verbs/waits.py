@@ -25,7 +25,7 @@ def list_waits(
 ) -> None:
     """List what runs wait for from people and clients, newest first."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
 
         found = [wait async for wait in client.waits(None if run is None else await whole_run_id(client, run))]
@@ -39,7 +39,7 @@ def list_waits(
 def show(wait_id: WaitId, json: Json = False, quiet: Quiet = False) -> None:
     """Show a wait: the question, the input of the client tool, the schema of the answer. With --quiet: its state."""
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import results, tables
 
         found = await client.wait(await whole_wait_id(client, wait_id))
@@ -66,7 +66,7 @@ def answer(
         raise Invalid("Give a value or --error, not both.")
     given = None if value is None else json_of("The answer", value)
 
-    async def work(client: "AnyClient", has_workers: bool) -> None:
+    async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         wait = await client.wait(await whole_wait_id(client, wait_id))
