@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from runyard.cli.parsing.commands import Exit
+from runyard.cli.terminal.confirming import UNKNOWN_OUTCOME, confirms_repetition
 from runyard.cli.terminal.input import read_line
 from runyard.cli.terminal.output import echo, secho
 from runyard.cli.terminal.text import plain
@@ -25,7 +26,10 @@ class Questions:
 
     def ask(self, question: Question) -> None:
         """Ask, and send the answer. The end of the input ends the program."""
-        self._reply(question) if "wait_id" in question else self._decide(question)
+        if "wait_id" in question:
+            self._reply(question)
+        else:
+            self._decide(question)
 
     def _reply(self, question: Question) -> None:
         """Ask for a value, and send it. If the run no longer waits for it, say so."""
@@ -46,7 +50,7 @@ class Questions:
         from runyard.errors import AlreadyDecided
 
         approval_id, given = question["approval_id"], question["input"]
-        is_a_call = question["kind"] == "tool"
+        is_a_call, is_repetition = question["kind"] == "tool", question["kind"] == UNKNOWN_OUTCOME
         secho(_question_text(question), err=True, fg="magenta")
         for name, value in given.items():
             echo(f"  {plain(name)}: {_shown(value)}", err=True)
@@ -56,6 +60,8 @@ class Questions:
                 raise Exit
             try:
                 match choice.strip().lower()[:1]:
+                    case "y" if is_repetition and not confirms_repetition(question["tool"]):
+                        continue
                     case "y":
                         self._run(self._client.approve(approval_id))
                     case "n":
@@ -85,13 +91,9 @@ def _edited(value: Any) -> dict[str, Any]:
 
 def _question_text(question: Question) -> str:
     name = plain(question["tool"])
-    match question["kind"]:
-        case "unknown_outcome":
-            return f"? The worker died while {name} ran, so it may have taken effect. Call it again?"
-        case "question":
-            return "? The agent asks"
-        case _:
-            return f"? Allow the call of {name}?"
+    if question["kind"] == UNKNOWN_OUTCOME:
+        return f"? The worker died while {name} ran, so it may have taken effect. Call it again?"
+    return "? The agent asks" if question["kind"] == "question" else f"? Allow the call of {name}?"
 
 
 def _shown(value: Any) -> str:

@@ -1,15 +1,17 @@
 """`runyard approvals`: list, show and decide the approvals that runs wait for."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_approval_id
-from runyard.cli.parsing.commands import Group, Option
+from runyard.cli.parsing.commands import Exit, Group, Option
 from runyard.cli.parsing.options import ApprovalId, Json, Quiet
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
+    from runyard.client import WaitInfo
 
 program = Group("List, show and decide the approvals that runs wait for.")
 
@@ -52,16 +54,19 @@ def approve(
     approval_id: ApprovalId,
     input: Annotated[str | None, Option(help="Call the tool with this input (JSON) instead.")] = None,
     reason: Annotated[str | None, Option(help="The reason.")] = None,
+    yes: Annotated[bool, Option("--yes", help="Do not ask once more if the call may happen twice.")] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Approve; the run continues."""
+    """Approve; the run continues. If the call may have happened before, you are asked once more."""
     edited = None if input is None else _object(input)
 
     async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal.results import print_done
 
         whole = await whole_approval_id(client, approval_id)
+        if not yes:
+            _confirm(await client.wait(whole))
         done = await client.approve(whole, reason=reason, input=edited)
         print_done(done, done.state, json=json, quiet=quiet)
 
@@ -84,6 +89,21 @@ def reject(
         print_done(done, done.state, json=json, quiet=quiet)
 
     run_with_client(work, quiet=quiet)
+
+
+def _confirm(approval: "WaitInfo") -> None:
+    """Ask once more, in a terminal, if the call may have happened before. Raises Exit or Invalid if it is not
+    confirmed."""
+    from runyard.cli.terminal.confirming import UNKNOWN_OUTCOME, confirms_repetition
+
+    if approval.kind != UNKNOWN_OUTCOME or approval.state != "pending":
+        return
+    if not sys.stdin.isatty():
+        raise Invalid(
+            f"The worker died while {approval.name} ran, so it may happen twice. Give --yes to call it again."
+        )
+    if not confirms_repetition(approval.name):
+        raise Exit(1)
 
 
 def _object(text: str) -> dict[str, Any]:
