@@ -7,6 +7,7 @@ import pytest
 
 from runyard.cli.terminal.output import echo, secho, style, unstyled
 from runyard.cli.terminal.text_table import TextTable
+from runyard.cli.terminal.watching import CLEAR, watch
 
 ID = "01a1e52c-90ef-716f-aa47-9cf6bf642cc5"
 
@@ -82,6 +83,30 @@ def test_an_empty_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+async def test_a_view_that_refreshes_itself_clears_a_terminal_also_without_colours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Drawn(Exception):
+        """Ends the view."""
+
+    async def fetch() -> str:
+        return "done"
+
+    def draw(found: str) -> None:
+        secho(found, fg="green")
+        raise Drawn
+
+    for term, cleared in (("xterm", CLEAR), ("dumb", "")):
+        terminal = Terminal()
+        with monkeypatch.context() as patch:
+            patch.setenv("NO_COLOR", "1")
+            patch.setenv("TERM", term)
+            patch.setattr(sys, "stdout", terminal)
+            with pytest.raises(Drawn):
+                await watch(fetch, draw)
+        assert terminal.getvalue() == f"{cleared}done\n"
 
 
 def test_colours_are_for_terminals_that_show_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,4 +35,9 @@ def secho(
 
 
 def shows_colours(stream: TextIO) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return understands_codes(stream) and not os.environ.get("NO_COLOR")
+
+
+def understands_codes(stream: TextIO) -> bool:
+    """Return whether this is a terminal that can be cleared, also one that shows no colours."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from runyard.cli.terminal.output import echo, shows_colours
+from runyard.cli.terminal.output import echo, understands_codes
 
 SECONDS = 2.0
 CLEAR = "\x1b[H\x1b[J"
@@ -16,7 +16,7 @@ async def watch(fetch: Callable[[], Awaitable[T]], draw: Callable[[T], object], 
     """Draw what `fetch` returns, again and again. A terminal is cleared before each; a file gets all of them."""
     while True:
         found = await fetch()
-        if shows_colours(sys.stdout):
+        if understands_codes(sys.stdout):
             echo(CLEAR, nl=False)
         draw(found)
         await asyncio.sleep(seconds)
