@@ -46,7 +46,7 @@ def run_id(tmp_path: Path) -> str:
     async def fill() -> str:
         store = SqliteStore(tmp_path / ".runyard" / "runyard.db", SystemClock())
         await store.open()
-        run, _ = await waiting(store, a_post(owner=LOCAL))
+        run, _ = await waiting(store, a_post(owner=LOCAL, agent="any*"))
         await store.close()
         return run.id
 
@@ -56,7 +56,8 @@ def run_id(tmp_path: Path) -> str:
 def test_bash_completes_commands_options_files_and_run_ids(tmp_path: Path, run_id: str) -> None:
     printed = 'eval "$(runyard completion bash)"'
     assert offered(tmp_path, "runs", "sh", start=printed) == ["show"]
-    assert offered(tmp_path, "runs", "show", run_id[:4], start=printed) == [run_id]
+    for typed, whole in ((run_id[:4], run_id), (run_id[-8:-2], run_id[-8:])):
+        assert offered(tmp_path, "runs", "show", typed, start=f"shopt -s nullglob\n{printed}") == [whole]
     assert offered(tmp_path, "backup", "", start=printed) == ["compopt -o default", ""]
     env = {"HOME": str(tmp_path), "SHELL": "/bin/bash", "XDG_CONFIG_HOME": ""}
     for _ in range(2):
@@ -87,6 +88,7 @@ def test_zsh_completes_commands_options_and_run_ids(tmp_path: Path, run_id: str)
             ("runyard runs sh", "runs show"),
             ("runyard runs list --st", "list --status"),
             (f"runyard runs show {run_id[:4]}", f"show {run_id}"),
+            (f"runyard runs show {run_id[-8:-2]}", f"show {run_id[-8:]}"),
         ):
             person.type(f"{typed}\t")
             person.until(completed)
@@ -113,6 +115,7 @@ def test_fish_completes_commands_options_files_and_run_ids(tmp_path: Path, run_i
     assert completed("runyard runs sh") == ["show"]
     assert completed("runyard runs list --st") == ["--status"]
     assert completed(f"runyard runs show {run_id[:4]}") == [run_id]
+    assert completed(f"runyard runs show {run_id[-8:-2]}") == [run_id[-8:]]
     assert completed("runyard backup co") == ["copy.db"]
 
 

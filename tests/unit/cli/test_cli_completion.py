@@ -8,7 +8,12 @@ from runyard.cli import OPTIONS, program
 from runyard.cli.completion.candidates import KINDS, candidates
 
 LISTED_BY_THREAD = {"share_id"}  # a list of ids is asked for by its kind alone, without the thread
-IDS = {"run": ["01a1e52c", "01a1e52d"], "agent": ["clerk", "poet"], "thread": ["0aa"]}
+IDS = {
+    "run": ["01a1e52c", "01a1e52d"],
+    "agent": ["clerk", "poet"],
+    "thread": ["0aa"],
+    "wait": ["wait_01a1e52c-90ef-716f-aa47-9cf6bf642cc5"],
+}
 
 
 def known(kind: str) -> Iterator[tuple[str, str]]:
@@ -31,6 +36,9 @@ def known(kind: str) -> Iterator[tuple[str, str]]:
         ("chat p", {"poet"}),
         ("chat poet --thread ", {"0aa"}),
         ("chat --json p", {"poet"}),
+        ("waits show wait_0", {"wait_01a1e52c-90ef-716f-aa47-9cf6bf642cc5"}),
+        ("waits show bf6", {"bf642cc5"}),
+        ("waits show 642", set()),
         ("usage --by ", {"agent", "day"}),
         ("memory show clerk ", set()),
         ("dev ", {":files"}),

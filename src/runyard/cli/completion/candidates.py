@@ -7,7 +7,9 @@ from runyard.cli.parsing.commands import Argument, Command, Group, Parameter
 FILES = ":files"
 Candidate = tuple[str, str]
 Known = Callable[[str], Iterable[Candidate]]  # the existing ids of a kind, with their meaning
-KINDS = frozenset({"run", "thread", "channel", "approval", "wait", "key", "agent"})
+IDS = frozenset({"run", "thread", "approval", "wait", "key"})
+KINDS = IDS | {"channel", "agent"}  # these may have names
+END = 8  # characters of an id that are shown in many places and accepted in all
 
 
 def candidates(program: Group, words: Sequence[str], options: Sequence[str], known: Known) -> Iterator[Candidate]:
@@ -36,7 +38,7 @@ def _of_command(command: Command, before: Sequence[str], current: str, known: Kn
     by_flag = {flag: parameter for parameter in command.parameters for flag in _flags(parameter)}
     takes_value = by_flag.get(before[-1]) if before else None
     if takes_value is not None and takes_value.kind is not bool:
-        return _values(takes_value, known)
+        return _values(takes_value, current, known)
     if current.startswith("-"):
         unused = [flag for flag, parameter in by_flag.items() if flag not in before or parameter.is_list]
         return [*((flag, by_flag[flag].help) for flag in unused), ("--help", "Show this help and exit.")]
@@ -44,7 +46,7 @@ def _of_command(command: Command, before: Sequence[str], current: str, known: Kn
     place = _position(before, by_flag)
     if arguments and arguments[-1].is_list:
         place = min(place, len(arguments) - 1)
-    return _values(arguments[place], known) if place < len(arguments) else []
+    return _values(arguments[place], current, known) if place < len(arguments) else []
 
 
 def _flags(parameter: Parameter) -> list[str]:
@@ -65,8 +67,11 @@ def _position(before: Sequence[str], by_flag: dict[str, Parameter]) -> int:
     return count
 
 
-def _values(parameter: Parameter, known: Known) -> Iterable[Candidate]:
+def _values(parameter: Parameter, current: str, known: Known) -> Iterable[Candidate]:
     wanted = parameter.declared.completes
     if wanted == "file":
         return [(FILES, "")]
+    if wanted in IDS:
+        # to the end of an id, the short id: a shell keeps what was typed only if the candidate begins with it
+        return [(each if each.startswith(current) else each[-END:], meaning) for each, meaning in known(wanted)]
     return known(wanted) if wanted in KINDS else [(word, "") for word in wanted.split()]

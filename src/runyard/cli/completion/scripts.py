@@ -2,9 +2,11 @@
 
 BASH = """# Completion of runyard for bash: source this file.
 _runyard_complete() {
-    local line IFS=$'\\n'
+    local line
+    local -a found
     COMPREPLY=()
-    for line in $("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null); do
+    mapfile -t found < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null)
+    for line in "${found[@]}"; do
         if [[ $line == :files ]]; then
             compopt -o default
             return
