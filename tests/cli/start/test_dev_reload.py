@@ -101,6 +101,59 @@ def test_a_changed_app_goes_on_with_its_runs_and_a_broken_one_changes_nothing(tm
         assert server.process.wait(PATIENCE) == 0
 
 
+READS = """
+import os
+from pathlib import Path
+
+import runyard
+
+here = Path(__file__).parent
+for line in (here / ".env").read_text().split():
+    os.environ.setdefault(*line.split("="))
+word = (here / "prompts" / "words" / "one.md").read_text()
+
+@runyard.agent
+async def speaker(ctx):
+    return f"{word} {os.environ['OTHER']}"
+"""
+
+
+def test_prompts_and_settings_are_read_again_and_wrong_settings_change_nothing(tmp_path: Path) -> None:
+    prompt, variables, settings = (
+        tmp_path / "prompts" / "words" / "one.md",
+        tmp_path / ".env",
+        tmp_path / "runyard.toml",
+    )
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("old")
+    variables.write_text("OTHER=old")
+    (tmp_path / "app.py").write_text(READS)
+    server = Server(tmp_path)
+    try:
+        url = server.until(r"is ready at (http://\S+)")[1]
+        with httpx2.Client(base_url=url, timeout=PATIENCE) as http:
+            change(prompt, "new")
+            server.until(r"one\.md changed: starting again\.")
+            server.until(r"Started again, with speaker\.")
+            change(variables, "OTHER=new")
+            server.until(r"\.env changed: starting again\.")
+            server.until(r"Started again, with speaker\.")
+            settings.write_text("prot = 1\n")
+            server.until(r"runyard\.toml changed, but the previous version still runs: prot in runyard\.toml is not a")
+            change(settings, "max_message_chars = 5\n")
+            server.until(r"runyard\.toml changed: starting again\.")
+            server.until(r"Started again, with speaker\.")
+        with httpx2.Client(base_url=url, timeout=PATIENCE) as http:
+            thread = http.post("/api/threads").json()["thread_id"]
+            post = f"/api/threads/{thread}/messages"
+            assert http.post(post, json={"content": "too long"}).status_code == 413
+            run = http.post(post, json={"content": "hi"}).json()["run_id"]
+            assert '"text":"new new"' in http.get(f"/api/runs/{run}/log").text
+    finally:
+        server.process.terminate()
+        assert server.process.wait(PATIENCE) == 0
+
+
 def test_the_banner_fits_80_columns_and_names_the_page_first() -> None:
     from runyard import demo
     from runyard.agents.declared.loading import app_of

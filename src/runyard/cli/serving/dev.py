@@ -1,5 +1,6 @@
 """`runyard dev`: server and worker in one process on this machine, with readable logs, started again on changes."""
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 from runyard.cli.parsing.commands import Option
@@ -32,10 +33,13 @@ def dev(
 ) -> None:
     """Serve an app on this machine, worker included, and start again when a file of the app changes.
 
+    Files of the app are those that it imports from its folder, the folder `prompts` in it, `runyard.toml` and `.env`.
+
     By default it uses SQLite and a readable log without access log. On a loopback address clients need no API key.
     Exceptions of agents and tools are printed on stderr. After a change, runs that have not ended continue with the new
     code. An app that cannot be loaded is reported, and the previous version still runs.
     """
+    environment = dict(os.environ)
     given = settings_with(app=app, host=host, port=port, **log_settings(json, quiet))
     settings = given.with_defaults(log_format="console", access_log=False)
 
@@ -47,17 +51,17 @@ def dev(
     loaded = opening.load_app(settings)
     inherited = inherited_socket()
     listener = inherited or listen(settings.host, settings.port)
-    watching = Reload(settings.app, listener, _say) if reload and settings.app is not None else None
+    watching = Reload(settings.app, listener, _say, environment) if reload and settings.app is not None else None
 
     def ready(url: str, needs_key: bool) -> None:
+        if watching is not None:
+            watching.start()
         if inherited is not None:
             _say(f"Started again, with {', '.join(loaded.agents)}.")
         elif quiet:
             echo(f"Runyard is ready at {url}")
         else:
             echo(banner(settings, loaded, url, needs_key))
-        if watching is not None:
-            watching.start()
 
     keys: serving.Keys = "needed_off_loopback"
     serving.run(

@@ -1,8 +1,9 @@
 """Start the process again when a file of the app changes. For `runyard dev`.
 
-A thread looks at the files of the app: those that it imported from its own folder. After a change it loads the app in
-another process. If that fails, the running one continues and says why. Otherwise it drains as after SIGTERM, and then
-replaces itself by a new program in the same process, with the same socket: clients that connect meanwhile wait a
+A thread looks at the files of the app: those that it imported from its own folder, the folder `prompts` beside it,
+`runyard.toml` and `.env`. After a change it reads the settings and loads the app in another process. If that fails, the
+running one continues and says why. Otherwise it drains as after SIGTERM, and then replaces itself by a new program in
+the same process, with the same socket and the environment that the first one got: clients that connect meanwhile wait a
 moment, and runs that have not ended continue there with the new code.
 """
 
@@ -12,13 +13,22 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 SOCKET = "_RUNYARD_DEV_SOCKET"  # environment variable: the socket that the previous program left open
 LOOK_SECONDS = 0.5
 DRAIN_SECONDS = 2.0  # for runs to end by themselves
-LOAD = "import sys; from pathlib import Path; from runyard.agents.declared.loading import load; load(Path(sys.argv[1]))"
+PROMPTS = "prompts"  # a folder of an app: texts that its code reads
+SETTINGS = ("runyard.toml", ".env")  # in the folder of the app, and where the command was started
+LOAD = """
+import sys
+from pathlib import Path
+from runyard.agents.declared.loading import load
+from runyard.settings import Settings
+Settings()
+load(Path(sys.argv[1]))
+"""
 
 
 def inherited_socket() -> socket.socket | None:
@@ -30,10 +40,14 @@ def inherited_socket() -> socket.socket | None:
 
 
 class Reload:
-    """Watches the files of an app. Call `restart_if_wanted` as the last act of the process."""
+    """Watches the files of an app. Call `restart_if_wanted` as the last act of the process. `environment`: that of the
+    process before the app was loaded. The app may have set variables from `.env`, which may have changed."""
 
-    def __init__(self, app: Path, listener: socket.socket, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, app: Path, listener: socket.socket, say: Callable[[str], None], environment: Mapping[str, str]
+    ) -> None:
         self._app = app
+        self._environment = environment
         self._folder = (app if app.is_dir() else app.parent).resolve()
         self._say = say
         self._wanted = False
@@ -53,7 +67,7 @@ class Reload:
         sys.stdout.flush()
         sys.stderr.flush()
         os.set_inheritable(self._socket, True)
-        environment = os.environ | {SOCKET: f"{self._socket}:{os.getpid()}"}
+        environment = {**self._environment, SOCKET: f"{self._socket}:{os.getpid()}"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
     def _watch(self) -> None:
@@ -82,17 +96,27 @@ class Reload:
         return found
 
     def _files(self) -> list[Path]:
-        """Return the files that the app imported. While it cannot be loaded, any file beside it may be the reason."""
+        """Return the files that the app imported, its prompts and the settings, whether they exist or not. While it
+        cannot be loaded, any file beside it may be the reason."""
         names = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
         own = [
             Path(name) for name in names if name.startswith(f"{self._folder}{os.sep}") and "site-packages" not in name
         ]
+        own += [path for path in (self._folder / PROMPTS).rglob("*") if path.is_file()]
+        own += [folder / name for folder in {self._folder, Path.cwd()} for name in SETTINGS]
         return [*own, *self._folder.glob("*.py")] if self._is_broken else own
 
     def _loads(self, changed: str) -> bool:
         """Return whether the app can be loaded as it is now."""
         command = [sys.executable, "-c", LOAD, str(self._app)]
-        loaded = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        loaded = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=dict(self._environment),
+        )
         self._is_broken = loaded.returncode != 0
         if not self._is_broken:
             self._say(f"{changed} changed: starting again.")
