@@ -9,6 +9,8 @@ from runyard.client.connection import Connection, given, segment
 from runyard.client.pages import PAGE, pages
 from runyard.client.wire import ChannelInfo, ChannelMessage, FoundMessage, FoundPage, ThreadInfo, ThreadMessage, read
 
+ThreadOrder = Literal["created", "activity"]
+
 
 class _ThreadMessages(Struct):
     messages: list[ThreadMessage] = []
@@ -23,8 +25,11 @@ class ConversationCalls:
 
     _connection: Connection
 
-    async def threads(self) -> AsyncGenerator[ThreadInfo, None]:
+    async def threads(self, *, sort: ThreadOrder = "created") -> AsyncGenerator[ThreadInfo, None]:
         """Return the threads, newest first. Pages are fetched as they are needed.
+
+        Args:
+            sort: `"created"`, or `"activity"` for those with the newest run first.
 
         Example:
             >>> async for thread in client.threads():
@@ -32,7 +37,7 @@ class ConversationCalls:
             ...     break
             Ada
         """
-        async for page in pages(self._connection, "/api/threads", {}, PAGE):
+        async for page in pages(self._connection, "/api/threads", {"sort": sort}, PAGE):
             for thread in page.threads:
                 yield thread
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from runyard.base.ids import first_id_at
 from runyard.client.annotation_wire import ShareInfo, UnreadInfo
 from runyard.client.wire import (
     AgentInfo,
@@ -102,9 +103,10 @@ KEY = KeyInfo(
     key_id="k3x9q2m8w1zz", owner="ann@example.com", scopes=["approve", "read", "write"], created_at=ago(days=3),
     expires_at=(NOW + timedelta(days=87)).isoformat(), label="the laptop in the office on the second floor",
 )  # fmt: skip
+ANSWERED = first_id_at(int((NOW - timedelta(minutes=5)).timestamp() * 1000))
 THREADS = [
-    ThreadInfo(thread_id=an_id(2), created_at=ago(hours=3), agent="clerk", head_run_id=an_id(1), title=LONG[:80]),
-    ThreadInfo(thread_id=an_id(13), created_at=ago(hours=4), agent="clerk", title=WIDE),
+    ThreadInfo(thread_id=an_id(2), created_at=ago(hours=3), agent="clerk", head_run_id=ANSWERED, title=LONG[:80]),
+    ThreadInfo(thread_id=an_id(13), created_at=ago(hours=4), agent="clerk", head_run_id=ANSWERED, title=WIDE),
 ]
 HIT = FoundMessage(
     thread_id=an_id(2), message_id=an_id(7), role="user", created_at=ago(hours=3), text=LONG[:200], marks=[(0, 5)]

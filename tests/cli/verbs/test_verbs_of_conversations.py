@@ -38,6 +38,7 @@ READS = [
     "runs list --agent clerk --since 1h",
     "runs list --error agent_error",
     "threads list",
+    "threads list --sort created",
     "threads search pay",
     "channels list",
     "channels show pier",

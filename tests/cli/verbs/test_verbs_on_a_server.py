@@ -246,6 +246,24 @@ async def test_without_a_server_the_database_itself_is_read(folder: Path) -> Non
     assert runyard(folder, "runs", "show", "x", env=no_server).returncode == 1
 
 
+async def test_threads_are_sorted_by_activity_or_by_creation(folder: Path) -> None:
+    with serving(folder, "app.py") as url:
+        async with Client(url) as client:
+            older, newer = await client.create_thread("greeter"), await client.create_thread("greeter")
+            for thread in (newer, older):
+                await client.answer(thread, "hi")
+
+        def check(address: str) -> None:
+            for options, order in (((), [older, newer]), (("--sort", "created"), [newer, older])):
+                listed = runyard(folder, "threads", "list", "--quiet", *options, env={"RUNYARD_URL": address})
+                assert listed.stdout.split() == order
+
+        check(url)
+        wrong = runyard(folder, "threads", "list", "--sort", "age", env={"RUNYARD_URL": url})
+        assert (wrong.returncode, wrong.stderr) == (1, "runyard: --sort must be activity or created.\n")
+    check("http://127.0.0.1:9")
+
+
 def test_the_demo_answers_as_the_banner_promises(tmp_path: Path) -> None:
     with serving(tmp_path) as url:
         done = runyard(tmp_path, "doctor", env={"RUNYARD_PORT": url.rpartition(":")[2]})

@@ -30,6 +30,7 @@ from runyard.engine.queries.views import checked_id
 from runyard.errors import NotFound
 
 if TYPE_CHECKING:
+    from runyard.client.conversations import ThreadOrder
     from runyard.domain.api_key import Scope
     from runyard.domain.conversations.thread import ThreadKind
     from runyard.engine.queries.thread_search import ThreadSearch
@@ -68,17 +69,18 @@ class LocalConversations:
     def _owner(self, scope: "Scope") -> str:
         raise NotImplementedError
 
-    async def threads(self) -> AsyncGenerator[ThreadInfo, None]:
+    async def threads(self, *, sort: "ThreadOrder" = "created") -> AsyncGenerator[ThreadInfo, None]:
         owner = self._owner("read")
         before: str | None = None
         while True:
-            page = await self._views.threads(owner, before, PAGE)
+            read = self._views.active_threads if sort == "activity" else self._views.threads
+            page = await read(owner, before, PAGE)
             titles = await self._thread_search().titles([thread.id for thread in page])
             for thread in page:
                 yield thread_info(thread, titles.get(thread.id))
             if len(page) < PAGE:
                 return
-            before = page[-1].id
+            before = page[-1].last_activity if sort == "activity" else page[-1].id
 
     async def rename_thread(self, thread_id: str, title: str) -> ThreadInfo:
         thread = await self._thread_search().rename(self._owner("write"), thread_id, title)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runyard.cli.terminal.output import echo, style
-from runyard.cli.terminal.text import age, money, one_line, plain, tokens, until
+from runyard.cli.terminal.text import age, age_of_id, money, one_line, plain, tokens, until
 from runyard.cli.terminal.text_table import TextTable
 from runyard.cli.terminal.wrapping import filled
 
@@ -28,9 +28,11 @@ MOST_UNREAD = 100  # that a server counts in one channel
 
 
 def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
-    made = TextTable("thread", "agent", "age", "title", wraps=(3,))
+    made = TextTable("thread", "agent", "age", "active", "title", wraps=(4,))
     for thread in threads:
-        made.add_row(thread.thread_id, plain(thread.agent or "-"), age(thread.created_at), plain(thread.title or "-"))
+        active = age_of_id(thread.head_run_id or thread.thread_id)
+        agent, title = plain(thread.agent or "-"), plain(thread.title or "-")
+        made.add_row(thread.thread_id, agent, age(thread.created_at), active, title)
     return made
 
 

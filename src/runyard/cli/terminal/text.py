@@ -42,6 +42,13 @@ def age(iso: str, at: datetime | None = None) -> str:
     return span(((at or now()) - moment(iso)).total_seconds())
 
 
+def age_of_id(known_id: str) -> str:
+    """Return the time since an id was made: that of a thread's newest run tells its last activity."""
+    from runyard.base.ids import made_at
+
+    return span(now().timestamp() - made_at(known_id) / 1000)
+
+
 def until(iso: str, at: datetime | None = None) -> str:
     """Return the time until then; an empty text if it has passed."""
     left = (moment(iso) - (at or now())).total_seconds()

@@ -8,9 +8,11 @@ from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_thread_id
 from runyard.cli.parsing.commands import Argument, Group, Option
 from runyard.cli.parsing.options import Json, Quiet, ThreadId
+from runyard.errors import Invalid
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
+    from runyard.client.conversations import ThreadOrder
     from runyard.client.wire import FoundMessage, ThreadInfo
 
 program = Group("List, show, search, rename, export and delete threads.")
@@ -19,17 +21,21 @@ Messages = Annotated[int, Option("--limit", min=1, max=500, help="The largest nu
 
 @program.command("list")
 def list_threads(
+    sort: Annotated[
+        str, Option(help="What comes first: the newest activity, or created last.", completes="activity created")
+    ] = "activity",
     limit: Annotated[int, Option(min=1, help="The largest number of threads to show.")] = 20,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List threads, newest first."""
+    """List threads, those with the newest run first."""
+    order = _order(sort)
 
     async def work(client: "AnyClient") -> None:
         from runyard.cli.terminal import conversation_tables, results
 
         found: list[ThreadInfo] = []
-        async with aclosing(client.threads()) as threads:
+        async with aclosing(client.threads(sort=order)) as threads:
             async for thread in threads:
                 found.append(thread)
                 if len(found) >= limit:
@@ -38,6 +44,14 @@ def list_threads(
         results.print_list(found, ids, table, "No threads", json=json, quiet=quiet)
 
     run_with_client(work, quiet=quiet)
+
+
+def _order(sort: str) -> "ThreadOrder":
+    if sort == "activity":
+        return "activity"
+    if sort == "created":
+        return "created"
+    raise Invalid("--sort must be activity or created.")
 
 
 @program.command()
