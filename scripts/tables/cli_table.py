@@ -14,10 +14,11 @@ Made by `make docs` from `src/runyard/cli/`; do not edit.
 ([settings.md](settings.md)); its own options win. A failure is one sentence on stderr: exit code 2 when Runyard cannot
 start, 1 for everything else.
 
-Every verb takes `--json` and `--quiet`. Instead of an id, 8 or more characters of its beginning or end are
-enough, if only one of the newest 2,000 has them. In a terminal, rows that are too wide continue on a second line, and
-no id is cut. Colours are for terminals only; `NO_COLOR` turns them off. `runyard --install-completion` completes
-commands, options, ids and agents in bash, zsh and fish.
+Every verb takes `--json` and `--quiet`, except those whose output has one form: `mcp`, `completion`, `runs export` (no
+`--json`) and `keys make-encryption` (no `--quiet`). Instead of an id, 8 or more characters of its beginning or end are
+enough, if only one id of that kind has them. In a terminal, rows that are too wide continue on a second line, and no id
+is cut. Colours are for terminals only; `NO_COLOR` turns them off. `runyard --install-completion` completes commands,
+options, ids and agents in bash, zsh and fish.
 
 | verb | what it does | arguments and options |
 |---|---|---|"""

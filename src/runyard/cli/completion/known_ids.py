@@ -3,7 +3,7 @@
 It asks the server with the HTTP client of the standard library, which loads several times as fast as the other one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -52,8 +52,16 @@ def _fetch_rows(settings: "Settings", kind: str) -> Iterable[Any]:
 
 
 def _rows(kind: str, page: "Page") -> Iterable[Any]:
-    rows: Iterable[Any] = getattr(page, f"{kind}s")
-    return rows
+    rows: dict[str, Iterable[Any]] = {
+        "run": page.runs,
+        "thread": page.threads,
+        "channel": page.channels,
+        "approval": page.approvals,
+        "wait": page.waits,
+        "key": page.keys,
+        "agent": page.agents,
+    }
+    return rows[kind]
 
 
 def _read_rows(settings: "Settings", kind: str) -> Iterable[Any]:
@@ -64,7 +72,16 @@ def _read_rows(settings: "Settings", kind: str) -> Iterable[Any]:
     async def read() -> list[Any]:
         found: list[Any] = []
         async with open_client(settings, quiet=True) as (client, _):
-            async for row in getattr(client, f"{kind}s")():
+            lists: dict[str, Callable[[], AsyncIterator[Any]]] = {
+                "run": client.runs,
+                "thread": client.threads,
+                "channel": client.channels,
+                "approval": client.approvals,
+                "wait": client.waits,
+                "key": client.keys,
+                "agent": client.agents,
+            }
+            async for row in lists[kind]():
                 found.append(row)
                 if len(found) >= MOST:
                     break

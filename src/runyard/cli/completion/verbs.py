@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from runyard.cli.parsing.commands import Argument, Group
-from runyard.cli.parsing.options import Json, Quiet
 from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid, StartupError
 
@@ -15,8 +14,6 @@ SHELLS = "bash zsh fish"
 
 def completion(
     shell: Annotated[str, Argument(help="The shell: bash, zsh or fish.", completes=SHELLS)],
-    json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Print the script that completes commands, options, ids and agents in a shell.
 
@@ -24,14 +21,10 @@ def completion(
     bash)"`.
     """
     from runyard.cli.completion.scripts import SCRIPTS
-    from runyard.cli.terminal.results import print_json
 
     if shell not in SCRIPTS:
         raise Invalid(f"There is no completion for {shell}. The shells are {', '.join(SCRIPTS)}.")
-    if json:
-        print_json({"shell": shell, "script": SCRIPTS[shell]})
-    elif not quiet:
-        echo(SCRIPTS[shell], nl=False)
+    echo(SCRIPTS[shell], nl=False)
 
 
 def install_completion() -> None:

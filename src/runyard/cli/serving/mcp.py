@@ -5,9 +5,8 @@ everything else goes to stderr.
 """
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from runyard.cli.parsing.commands import Option
 from runyard.cli.parsing.options import settings_with
 
 if TYPE_CHECKING:
@@ -17,10 +16,7 @@ STDIN = 0
 CHUNK = 65536
 
 
-def mcp(
-    json: Annotated[bool, Option("--json", help="Messages are JSON in any case.")] = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print messages only (the default).")] = False,
-) -> None:
+def mcp() -> None:
     """Serve the agents as MCP tools over stdio.
 
     Messages are passed on to the server at RUNYARD_URL. The end of the input ends the program.

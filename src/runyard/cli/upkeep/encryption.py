@@ -19,7 +19,6 @@ def make_encryption(
         str, Argument(help="The name of the key, which is stored with everything that it encrypts.")
     ] = "k1",
     json: Json = False,
-    quiet: Annotated[bool, Option("--quiet", help="Print the key only (the default).")] = False,
 ) -> None:
     """Print a new key for RUNYARD_ENCRYPTION_KEYS. Runyard does not store it: keep it safe."""
     from runyard.cli.terminal.results import print_json
@@ -29,7 +28,10 @@ def make_encryption(
         key = make(name)
     except ValueError as error:
         raise Invalid(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
-    print_json({"key": key}) if json else echo(key)
+    if json:
+        print_json({"key": key})
+    else:
+        echo(key)
 
 
 def rotate_encryption(
