@@ -121,22 +121,11 @@ async def test_a_run_shows_its_status_and_times(server: Server) -> None:
     run_id = await server.post("happy", thread_id=thread_id)
     await server.ended(run_id)
     run = await server.run(run_id)
-    assert run.keys() >= {"run_id", "thread_id", "status", "created_at", "started_at", "finished_at", "error"}
+    assert list(run) == ["run_id", "thread_id", "status", "created_at", "started_at", "finished_at", "error"]
     assert (run["run_id"], run["thread_id"], run["status"], run["error"]) == (run_id, thread_id, "done", None)
     times = [run["created_at"], run["started_at"], run["finished_at"]]
     assert all(TIME.fullmatch(time) for time in times)
     assert times == sorted(times)
-
-
-async def test_a_run_has_all_that_a_list_says_of_it(server: Server) -> None:
-    run_id = await server.post("happy", "who knows Rust?")
-    await server.ended(run_id)
-    await server.http.put(f"/api/runs/{run_id}/feedback", json={"value": "up"})
-    run = await server.run(run_id)
-    [listed] = (await server.http.get("/api/runs")).json()["runs"]
-    assert run == listed
-    assert (run["question"], run["feedback"]["value"]) == ("who knows Rust?", "up")
-    assert run["usage"].keys() == {"input_tokens", "output_tokens", "usd"}
 
 
 @pytest.mark.req("S0.4", "S0.5", "S0.6")

@@ -37,7 +37,6 @@ from runyard.faces.native.rows import status_name
 
 if TYPE_CHECKING:
     from runyard.domain.api_key import ApiKey, Scope
-    from runyard.domain.runs.run import Run
     from runyard.settings import Settings
     from runyard.store import Store
 
@@ -87,13 +86,7 @@ class LocalClient(LocalConversations, LocalAnnotations, LocalWaits):
     # --- runs
 
     async def run(self, run_id: str) -> RunInfo:
-        [found] = await self._run_infos([await self._views.run(self._owner("read"), run_id)])
-        return found
-
-    async def _run_infos(self, runs: "Sequence[Run]") -> list[RunInfo]:
-        questions = await self._views.readable_questions(runs)
-        judged = await self._feedback.readable([run.id for run in runs])
-        return [run_info(run, questions.get(run.id), judged.get(run.id)) for run in runs]
+        return run_info(await self._views.run(self._owner("read"), run_id))
 
     async def state(self, run_id: str, at: int | None = None) -> dict[str, Any]:
         state = await self._views.state(self._owner("read"), run_id, at)
@@ -115,8 +108,10 @@ class LocalClient(LocalConversations, LocalAnnotations, LocalWaits):
             rows = await self._views.runs(
                 owner, below, page, status=wanted, agent=agent, thread_id=thread_id, error=error
             )
-            for found in await self._run_infos(rows):
-                yield found
+            questions = await self._views.readable_questions(rows)
+            judged = await self._feedback.readable([run.id for run in rows])
+            for run in rows:
+                yield run_info(run, questions.get(run.id), judged.get(run.id))
             if len(rows) < page:
                 return
             below = rows[-1].id

@@ -85,6 +85,7 @@ def show(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
 
         whole = await whole_run_id(client, run_id)
         run, state = await client.run(whole), await client.state(whole)
+        run = await _row(client, whole) or run
         if json:
             results.print_json({"run": run, "state": state})
         elif quiet:
@@ -93,6 +94,16 @@ def show(run_id: RunId, json: Json = False, quiet: Quiet = False) -> None:
             tables.print_run(run, state)
 
     run_with_client(work, quiet=quiet)
+
+
+async def _row(client: "AnyClient", run_id: str) -> "RunInfo | None":
+    """Return the run as a list has it, with its question and usage: the first one below the next id."""
+    from uuid import UUID
+
+    async with aclosing(client.runs(before=str(UUID(int=UUID(run_id).int + 1)), page=1)) as runs:
+        async for run in runs:
+            return run if run.run_id == run_id else None
+    return None
 
 
 @program.command()
@@ -164,6 +175,7 @@ def export(
         str | None, Option(help="Only runs that are older than this: 30d, 12h.", show_default="all")
     ] = None,
     status: Status = None,
+    json: Annotated[bool, Option("--json", help="The format is always JSON lines.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
     """Write runs that have ended as JSON, one per line: the run and its whole log.

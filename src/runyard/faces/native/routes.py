@@ -9,7 +9,7 @@ from pydantic import AwareDatetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runyard.domain.runs.run import Run, Status
+from runyard.domain.runs.run import Feedback, Run, Status
 from runyard.domain.wait import Wait
 from runyard.engine.engine import Engine
 from runyard.engine.intake.idempotency import idempotency_key
@@ -143,14 +143,11 @@ async def list_runs(
         before,
         limit,
     )
-    return Json(wire.RunPage(runs=await _runs(engine, found.runs), next=found.next))
-
-
-@router.get("/api/runs/{run_id}", response_model=wire.RunRow)
-async def get_run(engine: EngineDep, owner: Owner, run_id: str) -> Response:
-    """Get a run: its status, times, question, usage and feedback."""
-    [row] = await _runs(engine, [await engine.views.run(owner, run_id)])
-    return Json(row)
+    page = found.runs
+    questions = await engine.views.readable_questions(page)
+    judged = await engine.feedback.readable([r.id for r in page])
+    rows = [_run(r, questions.get(r.id), judged.get(r.id)) for r in page]
+    return Json(wire.RunPage(runs=rows, next=found.next))
 
 
 @router.get("/api/runs/{run_id}/state")
@@ -215,11 +212,8 @@ def _next(ids: list[str], limit: int) -> str | None:
     return ids[-1] if len(ids) == limit else None
 
 
-async def _runs(engine: Engine, runs: Sequence[Run]) -> list[wire.RunRow]:
-    """Return runs with the beginning of their questions and with their feedback."""
-    questions = await engine.views.readable_questions(runs)
-    judged = await engine.feedback.readable([run.id for run in runs])
-    return [wire.RunRow(**rows.run_fields(run, questions.get(run.id), judged.get(run.id))) for run in runs]
+def _run(run: Run, question: str | None, judged: Feedback | None) -> wire.RunRow:
+    return wire.RunRow(**rows.run_fields(run, question, judged))
 
 
 async def _approvals(engine: Engine, owner: str, waits: Sequence[Wait]) -> list[wire.ApprovalRow]:

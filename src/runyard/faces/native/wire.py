@@ -28,8 +28,8 @@ class RunRow(BaseModel):
     run_id: str
     thread_id: str | None
     agent: str
-    status: RunStatus = Field(description="A run that waits for a decision is `running`.")
-    waiting: bool = Field(description="Whether the run waits for a decision.")
+    status: RunStatus = Field(description="The same values as in `GET /api/runs/{run_id}`.")
+    waiting: bool = Field(description="Whether the run waits for a decision; its status is then `running`.")
     stop_reason: str | None
     attempts: int
     last_seq: int

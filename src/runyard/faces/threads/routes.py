@@ -10,6 +10,7 @@ from starlette.responses import Response
 from runyard.domain.content.parts import DataPart, TextPart
 from runyard.domain.conversations.thread import Message
 from runyard.domain.events import ClientTool
+from runyard.domain.runs.run import Run
 from runyard.domain.times import iso
 from runyard.engine.intake.content import FileReference, NewPart
 from runyard.engine.intake.idempotency import idempotency_key
@@ -92,11 +93,29 @@ async def get_thread(
     return Json(wire.ThreadSeen(thread_id=thread.id, user_id=user_id, messages=messages, next=earlier))
 
 
+@router.get("/api/runs/{run_id}", response_model=wire.RunSeen)
+async def get_run(engine: EngineDep, owner: Owner, run_id: str) -> Response:
+    """Get a run's status and times."""
+    return Json(_run(await engine.views.run(owner, run_id)))
+
+
 @router.post("/api/runs/{run_id}/cancel", response_model=wire.Canceled)
 async def cancel(engine: EngineDep, owner: Owner, run_id: str) -> Response:
     """Cancel a run."""
     run = await engine.cancel(owner, checked_id(run_id, "run"), CANCEL_PATIENCE)
     return Json(wire.Canceled(status=translate.STATUS[run.status]))
+
+
+def _run(run: Run) -> wire.RunSeen:
+    return wire.RunSeen(
+        run_id=run.id,
+        thread_id=run.thread_id,
+        status=translate.STATUS[run.status],
+        created_at=iso(run.created_at) or "",
+        started_at=iso(run.started_at),
+        finished_at=iso(run.finished_at),
+        error=run.error,
+    )
 
 
 def _message(message: Message) -> wire.MessageSeen:

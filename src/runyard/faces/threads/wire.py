@@ -103,6 +103,16 @@ class ThreadSeen(BaseModel):
     next: str | None = Field(description="Pass it as `before` to get earlier messages; null at the beginning.")
 
 
+class RunSeen(BaseModel):
+    run_id: str
+    thread_id: str | None
+    status: RunStatus
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    error: str | None
+
+
 class Canceled(BaseModel):
     ok: Literal[True] = True
     status: RunStatus
