@@ -294,15 +294,15 @@ async def test_the_client_for_node_calls_answers_cancels_and_comes_back(url: str
     await eventually("both runs are canceled", canceled)
 
     async with CutOnce(lambda: [url], 3) as proxy:
-        found = await ran(PROGRAM, "count", proxy.url, MODE="legacy")
-    assert (found["answer"], proxy.cuts) == ("".join(COUNT), 1)
+        found = await ran(PROGRAM, "resume", proxy.url, MODE="legacy")
+    assert (found["text"], proxy.cuts) == ("".join(COUNT), 1)
 
 
 @pytest.mark.postgres
 async def test_the_client_for_node_resumes_at_every_event_while_a_worker_and_a_server_are_killed(flow: Flow) -> None:
     """Every stream breaks after one event, so each event comes over another connection, to another pod."""
-    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, case="count", retry_ms=50, MODE="legacy")
-    assert found["answer"] == "".join(COUNT)
+    found, proxy = await resumed_through_kills(flow, PROGRAM, 1, retry_ms=50, MODE="legacy")
+    assert found["text"] == "".join(COUNT)
     assert proxy.cuts > 2
     assert len(await flow.database.rows("select id from runs where face = 'mcp'")) == 1
 
@@ -313,5 +313,5 @@ async def test_the_client_for_node_gets_every_event_over_another_connection(any_
     async with CuttingProxy(lambda: pods, 1, retry_ms=50) as proxy:
         found = await ran(PROGRAM, "book", proxy.url, MODE="legacy")
     assert proxy.cuts == proxy.passed > 5
-    assert found["answer"].startswith(BOUGHT)
+    assert found["text"].startswith(BOUGHT)
     assert len(await any_flow.database.rows("select id from runs where face = 'mcp'")) == 1

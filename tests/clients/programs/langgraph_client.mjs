@@ -103,6 +103,20 @@ const cases = {
     say(found)
   },
 
+  // A question, a tool of the client and a confirmation, over connections that break.
+  async book() {
+    const { thread_id } = await client.threads.create()
+    const asked = []
+    let given = { input: { wish: 'a seat' } }
+    let found
+    for (const resume of [{ row: 12 }, 'Oslo', true, null]) {
+      found = await followed(client.runs.stream(thread_id, 'airline', { ...given, streamMode }))
+      asked.push(...(found.values.__interrupt__ ?? []).map(({ value }) => (typeof value === 'string' ? value : Object.keys(value))))
+      given = { command: { resume } }
+    }
+    say({ asked, texts: texts(found.values) })
+  },
+
   async resume() {
     say(await followed(client.runs.stream(null, 'helper', { input: asks(process.env.INPUT ?? 'hello'), streamMode })))
   },

@@ -6,9 +6,10 @@ import { pathToFileURL } from 'node:url'
 
 const require = createRequire(`${process.env.CLIENTS}/package.json`)
 const { Client, StreamableHTTPClientTransport } = await import(pathToFileURL(require.resolve('@modelcontextprotocol/client')).href)
-const { BASE_URL, MODE } = process.env
+const { BASE_URL, MODE, MAX_RETRIES } = process.env
 const say = (what) => console.log(JSON.stringify(what))
 
+const DELAYS = { initialReconnectionDelay: 1000, maxReconnectionDelay: 30000, reconnectionDelayGrowFactor: 1.5 } // its defaults
 const forms = {
   'Call refund?': { approved: true },
   'Which seat?': { row: 12 },
@@ -25,7 +26,12 @@ async function connected(key = process.env.API_KEY) {
     const [, content] = Object.entries(forms).find(([question]) => params.message.startsWith(question))
     return { action: 'accept', content }
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`), key ? { authProvider: { token: async () => key } } : {}))
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${BASE_URL}/mcp`), {
+      ...(key && { authProvider: { token: async () => key } }),
+      ...(MAX_RETRIES && { reconnectionOptions: { ...DELAYS, maxRetries: Number(MAX_RETRIES) } }),
+    }),
+  )
   return client
 }
 
@@ -87,14 +93,14 @@ const cases = {
   // A call with forms, over connections that break.
   async book() {
     const client = await connected()
-    say({ answer: text(await call(client, 'airline', 'a seat', { onprogress: () => {} })) })
+    say({ text: text(await call(client, 'airline', 'a seat', { onprogress: () => {} })) })
     await client.close()
   },
 
   // A call over connections that break.
-  async count() {
+  async resume() {
     const client = await connected()
-    say({ answer: text(await call(client, 'helper', 'count', { onprogress: () => {} })) })
+    say({ text: text(await call(client, 'helper', process.env.INPUT ?? 'count', { onprogress: () => {} })) })
     await client.close()
   },
 }

@@ -33,6 +33,7 @@ BESIDE = (
     "tests/flow/agents/test_agents_of_other_frameworks.py",
     "tests/clients/every/test_tools_and_questions_over_cuts.py",
     "tests/clients/every/test_keys.py",
+    "tests/clients/every/test_heartbeats.py",
 )
 
 
