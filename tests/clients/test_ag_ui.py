@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.ag_ui.test_translate import parts_of, read
 from tests.faces.samples.random_logs import every_kind, logs
+from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
 
@@ -135,7 +137,8 @@ async def test_the_same_run_is_followed_again_while_a_worker_and_a_server_are_ki
 
 
 async def test_a_run_of_one_face_is_followed_answered_and_canceled_in_others(url: str, sqlite_flow: Flow) -> None:
-    """AG-UI asks, the AI SDK's route shows the same message, the native route answers, AG-UI's route stops the next."""
+    """AG-UI asks, the AI SDK's route shows the same message, and the native route answers. The client begins another
+    run, which the AI SDK's route cancels."""
 
     async def sent(method: str, path: str, **more: Any) -> Any:
         return await sqlite_flow.request(method, path, **more)
@@ -156,8 +159,19 @@ async def test_a_run_of_one_face_is_followed_answered_and_canceled_in_others(url
     assert "A-1 is refunded" in rest.text
     response = await sent("GET", f"/v1/responses/resp_{asked.headers['runyard-run-id']}")
     assert response.json()["status"] == "completed"
-    last = await sent("POST", "/api/ai/helper/t/stop")
-    assert last.json()["status"] == "done"
+
+    async with running(PROGRAM, "resume", url, THREAD="t2", INPUT="endless") as program:
+        run_id = await eventually("the client's run has begun", partial(run_in, sqlite_flow, "running"))
+        stopped = await sent("POST", "/api/ai/helper/t2/stop")
+        assert stopped.json() == {"runId": run_id, "status": "canceled"}
+        found = await program.result()
+    assert (found["outcome"], found["cuts"]) == ("cancelled", 0)
+
+
+async def run_in(flow: Flow, status: str) -> str | None:
+    """Return the id of a run with that status, if there is one."""
+    rows = await flow.database.rows(f"select id from runs where status = '{status}'")
+    return str(rows[0]["id"]) if rows else None
 
 
 async def test_the_client_reads_random_logs_as_the_fold_does(url: str) -> None:
