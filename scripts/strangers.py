@@ -4,7 +4,7 @@
 
 Sources, packages and results go to `.strangers`, which is not committed. Sources come by git at a pinned commit, from
 their public place or from a copy that a variable names (`A2A_TCK`, `OPEN_RESPONSES`, `AEGRA`, `LANGGRAPH_API`).
-A failure that docs/strangers.md does not name makes the command fail.
+The command fails if the failures or the numbers of a suite differ from those that docs/strangers.md gives for it.
 """
 
 from __future__ import annotations
@@ -77,11 +77,52 @@ OPEN_RESPONSES = Source("open-responses", "https://github.com/openresponses/open
 
 
 class Outcome(NamedTuple):
-    """How many checks passed and were skipped, and the names of those that failed."""
+    """How many checks passed, failed and were skipped, and the names of those that failed, which may be fewer."""
 
     passed: int
+    failed: int
     skipped: int
-    failed: Sequence[str]
+    names: Sequence[str]
+
+
+class Documented(NamedTuple):
+    """What docs/strangers.md says about a suite: the names in its table of failures, and its numbers."""
+
+    names: frozenset[str]
+    numbers: str
+
+
+HEADINGS = {
+    "a2a-tck": "A2A: a2a-tck",
+    "open-responses": "Open Responses",
+    "aegra": "LangGraph's API: aegra",
+    "langgraph-api": "LangGraph's API: the server for Node",
+}
+NUMBERS = re.compile(r"\d+ passed, \d+ failed(?:, \d+ skipped)?")
+FAILURES = re.compile(r"^\| failed (?:test|check) \| why \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+
+
+def section(page: str, heading: str) -> str:
+    """Return the section of a page with this heading."""
+    return page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def documented(page: str, heading: str) -> Documented:
+    """Read what a section says about its suite."""
+    said = section(page, heading)
+    [rows], [numbers] = FAILURES.findall(said), NUMBERS.findall(" ".join(said.split()))
+    names = [name for row in rows.splitlines() for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+    return Documented(frozenset(names), numbers)
+
+
+def differences(known: Documented, found: Outcome) -> list[str]:
+    """Return what the page does not say about an outcome, and what it says and is not so any more."""
+    said = [f"{name}: failed, and is not in its table" for name in found.names if name not in known.names]
+    if not found.passed:
+        return said  # the suite itself failed: the others did not run
+    said += [f"{name}: in its table, and did not fail" for name in sorted(known.names - set(found.names))]
+    numbers = f"{found.passed} passed, {found.failed} failed, {found.skipped} skipped"
+    return said if numbers.startswith(known.numbers) else [*said, f"the page says: {known.numbers}"]
 
 
 def run(command: Sequence[str | Path], folder: Path, into: Path | None = None, **variables: str) -> int:
@@ -162,7 +203,7 @@ def pytest_outcome(printed: Path, name: str) -> Outcome:
     failed = sorted(set(re.findall(r"(?:FAILED|ERROR) \S+::(test_\w+)", said)))
     if len(failed) == 0 and (counts.get("failed") or not counts.get("passed")):
         failed = [f"{counts.get('failed', 'all')} tests of {name}"]
-    return Outcome(counts.get("passed", 0), counts.get("skipped", 0), failed)
+    return Outcome(counts.get("passed", 0), counts.get("failed", 0), counts.get("skipped", 0), failed)
 
 
 def install_for_node(folder: Path, name: str, wanted: Sequence[str]) -> None:
@@ -186,7 +227,7 @@ def open_responses() -> Outcome:
         run(["node", bundle, "-u", f"{url}/v1", "-k", "none", "-m", "assistant", "--json"], HERE, printed)
     found = json.loads(printed.read_text(encoding="utf-8"))
     failed = [each["id"] for each in found["results"] if each["status"] == "failed"]
-    return Outcome(found["summary"]["passed"], found["summary"].get("skipped", 0), failed)
+    return Outcome(found["summary"]["passed"], len(failed), found["summary"].get("skipped", 0), failed)
 
 
 def aegra() -> Outcome:
@@ -234,17 +275,14 @@ def langgraph_api() -> Outcome:
         status: [each["fullName"].strip() for each in found if each["status"] == status] for status in STATUSES
     }
     failed = by_status["failed"] or ([] if by_status["passed"] else ["all tests of langgraph-api"])
-    return Outcome(len(by_status["passed"]), len(by_status["skipped"]), failed)
+    return Outcome(len(by_status["passed"]), len(failed), len(by_status["skipped"]), failed)
 
 
 def mcp() -> Outcome:
-    """Run the conformance suite of MCP, which the tests run too: they know which failures are named."""
-    code = run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/clients/suites/test_mcp_conformance.py"],
-        ROOT,
-        HERE / "mcp.txt",
-    )
-    return Outcome(int(code == 0), 0, [] if code == 0 else ["tests/clients/suites/test_mcp_conformance.py"])
+    """Run the conformance suite of MCP by its test, which compares its failures with the page."""
+    test = "tests/clients/suites/test_mcp_conformance.py"
+    code = run([sys.executable, "-m", "pytest", "-q", "-n", "0", test], ROOT, HERE / "mcp.txt")
+    return Outcome(int(code == 0), int(code != 0), 0, [] if code == 0 else [test])
 
 
 SUITES: Mapping[str, Callable[[], Outcome]] = {
@@ -258,17 +296,18 @@ SUITES: Mapping[str, Callable[[], Outcome]] = {
 
 def main(names: Sequence[str]) -> int:
     HERE.mkdir(exist_ok=True)
-    page, unknown = PAGE.read_text(encoding="utf-8"), list[str]()
+    page, differ = PAGE.read_text(encoding="utf-8"), list[str]()
     for name in names or SUITES:
         print(f"==> {name}", flush=True)
         found = SUITES[name]()
-        print(f"{name}: {found.passed} passed, {len(found.failed)} failed, {found.skipped} skipped")
-        for check in found.failed:
-            is_named = f"`{check}`" in page
-            print(f"  {check}{'' if is_named else ': not in docs/strangers.md'}")
-            unknown += [] if is_named else [check]
+        print(f"{name}: {found.passed} passed, {found.failed} failed, {found.skipped} skipped")
+        said = differences(documented(page, HEADINGS[name]), found) if name in HEADINGS else found.names
+        print("".join(f"  {each}\n" for each in said), end="")
+        differ += said
     print(f"The output of the suites is in {HERE.relative_to(ROOT)}.")
-    return 1 if unknown else 0
+    if differ:
+        print("The outcome differs from docs/strangers.md. Correct the server, or the page.")
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":
