@@ -1,11 +1,22 @@
 """The library `openai`, for Python and for Node, follows, continues, cancels and resumes runs."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
 
+from runyard.domain.events import Event
+from runyard.domain.state.fold import fold
+from runyard.faces.openai.chat_translate import ChunkTranslation
+from runyard.faces.openai.follow import EventEncoder
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
+from tests.clients.conftest import APP, ran, resumed_through_kills, running
+from tests.faces.openai.test_laws import shown_results
+from tests.faces.openai.test_translate import chunks, streamed, text_of, translated
+from tests.faces.samples.expected import results
+from tests.faces.samples.random_logs import every_kind, logs
+from tests.faces.samples.sample_events import RUN_ID
 from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
@@ -13,12 +24,14 @@ from tests.support.scenario.flow import Flow
 PYTHON, NODE = "openai_client.py", "openai_client.mjs"
 BOTH = pytest.mark.parametrize("program", [PYTHON, NODE])
 HELLO = "Hello, dear guest."
+EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 
 
 @BOTH
 async def test_an_answer_is_retrieved_as_it_was_given(url: str, program: str) -> None:
     found = await ran(program, "answer", url)
     assert (found["status"], found["text"], found["items"]) == ("completed", HELLO, ["reasoning", "message"])
+    assert found["models"] == ["airline", "fares", "helper", "printer", "viewer"]
 
 
 async def test_a_stream_has_the_events_that_the_library_assembles_a_response_from(url: str) -> None:
@@ -134,13 +147,6 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
     assert await ran(NODE, "error", url) == {name: found[name] for name in same}
 
 
-async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
-    key = await make_key(sqlite_flow)
-    pod = await sqlite_flow.start("serve", app=APP, keys="needed")
-    found = await ran(PYTHON, "key", pod.url, API_KEY=key)
-    assert found == {"code": "key_required", "models": ["airline", "fares", "helper", "printer", "viewer"]}
-
-
 async def test_chat_completions_get_the_history_and_continue_a_run_with_results(url: str, sqlite_flow: Flow) -> None:
     found = await ran(PYTHON, "chat", url)
     assert (found["text"], found["streamed"], found["tokens"]) == (HELLO, HELLO, 8)
@@ -182,3 +188,70 @@ async def test_a_client_resumes_at_every_event_while_a_worker_and_a_server_are_k
     assert (found["status"], found["text"]) == ("completed", "".join(COUNT))
     assert found["items"] == ["reasoning", "message"], "what the killed worker wrote is not part of the answer"
     assert found["connections"] >= len(found["seen"])
+
+
+# --- laws, read by the library itself
+
+
+ENDS = {
+    "done": ("response.completed", "response.incomplete"),
+    "error": ("response.failed",),
+    "canceled": ("response.incomplete",),
+}
+
+
+async def test_the_library_reads_random_logs_as_the_fold_does(url: str) -> None:
+    cases: list[list[Event]] = []
+
+    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
+    @given(logs)
+    @example(every_kind("rich"))
+    @example(every_kind("error"))
+    def collect(events: list[Event]) -> None:
+        cases.append(events)
+
+    collect()
+    async with running("openai_laws.py", "laws", url) as program:
+        lines = b"".join(json.dumps(sent(events)).encode() + b"\n" for events in cases)
+        found = (await program.result(lines))["found"]
+    for events, seen in zip(cases, found, strict=True):
+        check_responses(events, seen["responses"])
+        check_completions(events, seen["completions"])
+
+
+def sent(events: list[Event]) -> dict[str, Any]:
+    """Return the streams of all responses and completions of a log, and the responses as they are retrieved."""
+    translation, _ = translated(events)
+    parts = range(1, translation.state.part + 1)
+    encoders = [(EventEncoder(RUN_ID, part), ChunkTranslation(RUN_ID, part)) for part in parts]
+    return {
+        "responses": [b"".join(map(events_of.take, events)).decode() for events_of, _ in encoders],
+        "completions": [b"".join(map(chunks_of.take, events)).decode() for _, chunks_of in encoders],
+        "kept": [response for part in parts if (response := translation.response(part)) is not None],
+    }
+
+
+def check_responses(events: list[Event], parts: list[dict[str, Any]]) -> None:
+    (translation, _), core = translated(events), fold(events)
+    items = [item for part in parts for item in part["items"]]
+    is_reset = any(event.type == "model.reset" for event in events)  # what was streamed is taken back
+    assert sorted(shown_results(translation, items)) == sorted(results(events))
+    failed = [item for item in items if item["type"] == "mcp_call" and item["status"] == "failed"]
+    assert [name for part in parts for name in part["errors"]] == ["McpToolExecutionError"] * len(failed)
+    for number, part in enumerate(parts, 1):
+        response = translation.response(number)
+        if response is not None and part["last"] == "response.completed":
+            assert part["output"] == text_of(response)
+            assert part["text"] == part["output"] or is_reset
+    if core.stop_reason is not None:
+        assert parts[-1]["last"] in ENDS[core.status]
+
+
+def check_completions(events: list[Event], parts: list[dict[str, Any]]) -> None:
+    for number, part in enumerate(parts, 1):
+        expected, is_done = chunks(events, number)
+        if expected and "error" in expected[-1]:
+            assert part == {"error": expected[-1]["error"]["code"]}
+        elif is_done:
+            finish = expected[-1]["choices"][0]["finish_reason"]
+            assert part == {"text": streamed(expected), "finish": finish}

@@ -46,7 +46,8 @@ async function follow(request) {
 const cases = {
   async answer() {
     const response = await client.responses.create({ model, input: 'hello' })
-    say(shown(await client.responses.retrieve(response.id)))
+    const { data } = await client.models.list()
+    say({ ...shown(await client.responses.retrieve(response.id)), models: data.map(({ id }) => id) })
   },
 
   async stream() {

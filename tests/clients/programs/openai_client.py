@@ -44,7 +44,7 @@ def answer():
     response = client.responses.create(model=MODEL, input="hello", metadata={"order": "A-1"})
     assert response.metadata == {"order": "A-1"}
     assert client.responses.retrieve(response.id) == response
-    say(**shown(response))
+    say(**shown(response), models=[model.id for model in client.models.list()])
 
 
 def stream():
@@ -215,9 +215,10 @@ def error():
 
 def key():
     try:
-        client.with_options(api_key="wrong").models.list()
+        client.with_options(api_key="wrong").responses.create(model=MODEL, input="hello")
     except openai.AuthenticationError as refused:
-        say(code=refused.code, models=[model.id for model in client.models.list()])
+        denied = [type(refused).__name__, refused.code]
+    say(denied=denied, text=client.responses.create(model=MODEL, input="hello").output_text)
 
 
 def follow(**request):
