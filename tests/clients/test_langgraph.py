@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.clients.client_app import COUNT
-from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
+from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.support.eventually import eventually
 from tests.support.fakes.push_receiver import PushReceiver
 from tests.support.faults.cutting_proxy import CuttingProxy
@@ -173,12 +173,6 @@ async def test_errors_are_those_of_the_library(url: str) -> None:
     }
     node = await ran(NODE, "error", url)
     assert (node["failed"].partition(":")[0], node["status"]) == ("rate_limited", 404)
-
-
-async def test_the_key_of_the_library_is_a_key_of_the_server(sqlite_flow: Flow) -> None:
-    key = await make_key(sqlite_flow)
-    pod = await sqlite_flow.start("serve", app=APP, keys="needed")
-    assert await ran(PYTHON, "key", pod.url, API_KEY=key) == {"code": "key_required", "assistants": 5}
 
 
 # --- connections that break

@@ -19,8 +19,13 @@ HELLO = "Hello, dear guest."
 WRONG = "A valid API key is required"
 PROGRAMS: dict[str, tuple[str, dict[str, str]]] = {
     "ag-ui": ("ag_ui_client.mjs", {}),
-    "openai": ("openai_client.mjs", {}),
-    "langgraph": ("langgraph_client.mjs", {}),
+    "ai default": ("ai_sdk_client.mjs", {"TRANSPORT": "default"}),
+    "ai workflow": ("ai_sdk_client.mjs", {"TRANSPORT": "workflow", "CHAT": "chat-2"}),
+    "eventsource": ("eventsource_client.mjs", {}),
+    "openai py": ("openai_client.py", {}),
+    "openai js": ("openai_client.mjs", {}),
+    "langgraph py": ("langgraph_client.py", {}),
+    "langgraph js": ("langgraph_client.mjs", {}),
     "thread stream": ("langgraph_thread_client.mjs", {}),
     "mcp, sessions": ("mcp_client.mjs", {"MODE": "legacy"}),
     "mcp, stateless": ("mcp_client.mjs", {"MODE": "auto"}),
@@ -41,8 +46,11 @@ async def test_the_key_of_each_client_is_a_key_of_the_server(sqlite_flow: Flow) 
     assert {name: each["text"] for name, each in found.items()} == dict.fromkeys(PROGRAMS, HELLO)
     denied = {name: each["denied"] for name, each in found.items()}
     assert denied["ag-ui"] == [401, "RUN_ERROR", "key_required"]
-    assert denied["openai"] == ["AuthenticationError", "key_required"]
-    for name in ("langgraph", "thread stream", "a2a js, JSON-RPC", "a2a js, REST"):
+    assert denied["eventsource"] == 401
+    assert denied["langgraph py"] == ["AuthenticationError", "key_required"]
+    for name in ("openai py", "openai js"):
+        assert denied[name] == ["AuthenticationError", "key_required"]
+    for name in ("ai default", "ai workflow", "langgraph js", "thread stream", "a2a js, JSON-RPC", "a2a js, REST"):
         assert WRONG in str(denied[name])
     for name in ("mcp, sessions", "mcp, stateless"):
         assert denied[name] == ["UnauthorizedError", "Unauthorized"]

@@ -17,7 +17,8 @@ const {
 const { WorkflowChatTransport } = await import(`${packages}@ai-sdk/workflow/dist/client.js`)
 
 const { BASE_URL, API_KEY, TRANSPORT } = process.env
-const headers = API_KEY ? { Authorization: `Bearer ${API_KEY}` } : {}
+const headersOf = (key) => (key ? { Authorization: `Bearer ${key}` } : {})
+const headers = headersOf(API_KEY)
 const say = (what) => console.log(JSON.stringify(what))
 const chatId = process.env.CHAT ?? 'chat-1'
 
@@ -44,19 +45,18 @@ class Chat extends AbstractChat {
   }
 }
 
-function transport(agent, options = {}) {
-  if (TRANSPORT !== 'workflow') return new DefaultChatTransport({ api: `${BASE_URL}/api/ai/${agent}`, headers, ...options })
+function transport(agent, headers) {
+  if (TRANSPORT !== 'workflow') return new DefaultChatTransport({ api: `${BASE_URL}/api/ai/${agent}`, headers })
   const api = `${BASE_URL}/api/ai/${agent}/${chatId}`
   return new WorkflowChatTransport({
     api,
     maxConsecutiveErrors: 10_000,
     prepareSendMessagesRequest: ({ messages, trigger, messageId, body }) => ({ headers, body: { messages, trigger, messageId, ...body } }),
     prepareReconnectToStreamRequest: ({ api }) => ({ headers, api }),
-    ...options,
   })
 }
 
-const chat = (agent = 'helper', options = {}) => new Chat({ transport: transport(agent), ...options })
+const chat = (agent = 'helper', options = {}) => new Chat({ transport: transport(agent, headers), ...options })
 const text = (message) => message.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 const tools = (message) =>
   message.parts.flatMap((part) =>
@@ -201,9 +201,11 @@ const cases = {
   },
 
   async key() {
+    const wrong = new Chat({ transport: transport('helper', headersOf('wrong')) })
+    await wrong.sendMessage({ text: 'hello' })
     const each = chat()
     await each.sendMessage({ text: 'hello' })
-    say({ ...shown(each), denied: each.error?.statusCode })
+    say({ ...shown(each), denied: wrong.error.message })
   },
 
   async edit() {

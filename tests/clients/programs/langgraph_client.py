@@ -298,7 +298,8 @@ async def key():
     try:
         await wrong.assistants.search()
     except APIStatusError as refused:
-        say(code=refused.code, assistants=len(await client.assistants.search()))
+        denied = [type(refused).__name__, refused.code]
+    say(denied=denied, text=texts(await client.runs.wait(None, "helper", input=asks("hello")))[-1][1])
 
 
 async def resume():
