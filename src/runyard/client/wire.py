@@ -48,10 +48,8 @@ class FeedbackInfo(Struct, frozen=True, kw_only=True):
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
-    """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601.
-
-    `question` is the beginning of the message that it answers. `usage` counts once the run has ended, also the model
-    calls of its child runs."""
+    """A run. `runs()` fills every field, `run()` only some. Times are ISO 8601. `question` is the beginning of the
+    message that it answers. `usage` counts once it has ended, also the model calls of its child runs."""
 
     run_id: str
     status: str

@@ -1,4 +1,4 @@
-"""What commands print in terminals of 80 and 200 columns, compared with tests/cli/verbs/golden. The commands run as a
+"""Compare the output of commands in terminals of 80 and 200 columns with tests/cli/verbs/golden. The commands run as a
 person starts them, against a server whose objects never change.
 
 `WRITE_GOLDEN=1 pytest tests/cli/verbs/test_golden_output.py` writes the files again; look at the difference.

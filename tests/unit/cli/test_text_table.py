@@ -63,7 +63,7 @@ def test_a_word_longer_than_its_column_is_broken() -> None:
     assert shown(table, 23) == ["a  b", "x  " + "y" * 20, "   " + "y" * 20, "   " + "y" * 10]
 
 
-def test_what_an_indented_line_continues_on_is_indented_too() -> None:
+def test_the_rest_of_an_indented_line_is_indented_too() -> None:
     table = TextTable("", "", wraps=[1], header=False)
     table.add_row("input", '{\n  "why": "it has to be so"\n}')
     assert shown(table, 27) == ["input  {", '         "why": "it has to', '         be so"', "       }"]

@@ -175,7 +175,6 @@ def export(
         str | None, Option(help="Only runs that are older than this: 30d, 12h.", show_default="all")
     ] = None,
     status: Status = None,
-    json: Annotated[bool, Option("--json", help="The format is always JSON lines.")] = False,
     quiet: Annotated[bool, Option("--quiet", help="Print no progress.")] = False,
 ) -> None:
     """Write runs that have ended as JSON, one per line: the run and its whole log.
