@@ -86,7 +86,7 @@ class Outcome(NamedTuple):
 
 
 class Documented(NamedTuple):
-    """What docs/strangers.md says about a suite: the names in its table of failures, and its numbers."""
+    """A suite in docs/strangers.md: the names in its table of failures, and its numbers."""
 
     names: frozenset[str]
     numbers: str

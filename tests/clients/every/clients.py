@@ -33,7 +33,7 @@ CLIENTS = {
 
 
 OWN = {"thread", "cuts", "connections", "run", "id", "ids", "kinds", "types", "metadata", "data", "values"}
-"""What belongs to one run, or to its connections, in what programs print."""
+"""The fields of a program's output that belong to one run, or to its connections."""
 
 
 def lasting(found: dict[str, Any]) -> dict[str, Any]:
