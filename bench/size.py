@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """Each measurement takes about `seconds` (a paced run takes two); every round measures all servers."""
+    """Each measurement takes about `seconds` (a paced run takes two, one of the capacity
+    as long as its tokens and a second); every round measures all servers."""
 
     rounds: int
     face_rounds: int

@@ -110,13 +110,13 @@ def section(page: str, heading: str) -> str:
 def documented(page: str, heading: str) -> Documented:
     """Read what a section says about its suite."""
     said = section(page, heading)
-    [rows], [numbers] = FAILURES.findall(said), NUMBERS.findall(" ".join(said.split()))
-    names = [name for row in rows.splitlines() for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+    rows, [numbers] = FAILURES.findall(said), NUMBERS.findall(" ".join(said.split()))
+    names = [name for row in "\n".join(rows).splitlines() for name in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
     return Documented(frozenset(names), numbers)
 
 
 def differences(known: Documented, found: Outcome) -> list[str]:
-    """Return what the page does not say about an outcome, and what it says and is not so any more."""
+    """Return what the page does not say about an outcome, and what it says that is not true."""
     said = [f"{name}: failed, and is not in its table" for name in found.names if name not in known.names]
     if not found.passed:
         return said  # the suite itself failed: the others did not run

@@ -23,8 +23,8 @@ AT_ONCE = 100  # followers that connect together
 
 class Talk(Struct, frozen=True, tag=True, kw_only=True):
     """Conversations at the same time, each asking for one run after the other for `seconds`, at least once. They begin
-    one after the other in the first `spread` seconds. With `counted`, only delays of tokens count that were sent in so
-    many seconds after that."""
+    one after the other in the first `spread` seconds. `counted`: only tokens that were sent in so many seconds after
+    that count."""
 
     port: int
     clients: int

@@ -6,6 +6,7 @@ A rival that cannot be installed, started or measured is named, with the reason.
 import argparse
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -68,8 +69,11 @@ class Contest:
                 for name in self._servers
             ),
             *(self._step("noop", name, size.in_flight) for _ in range(size.rounds) for name in self._jobs),
-            Step("capacity", partial(capacity.measured, self._climbers(), size)),
+            Step("capacity", self._capacity),
         ]
+
+    def _capacity(self) -> Sequence[Row]:
+        return capacity.measured(self._climbers(), self._size)
 
     def _climbers(self) -> list[capacity.Contestant]:
         return [

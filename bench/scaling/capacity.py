@@ -29,7 +29,7 @@ from bench.steps import Step, console
 CASE = "capacity"
 TWO, SEALED, AI = "postgres, two processes", "postgres, sealed and redacted", "postgres, AI SDK"
 MOST_MS = 50.0
-MOST_START_MS = 1000.0
+MOST_START_MS = 2000.0
 SPREAD = 1.0  # seconds in which the conversations begin
 FIRST, LEAST, GROWTH, HALVINGS = 180, 10, 1.5, 1
 
@@ -80,7 +80,7 @@ class Climb:
         self._server = server
         self._size = size
         self._ramp = Ramp(FIRST, size.most_conversations)
-        _measure(server, contestant.dialect, size.warm_up(), FIRST)
+        self._is_warm = False
 
     @property
     def best(self) -> Row | None:
@@ -100,6 +100,9 @@ class Climb:
         return self._ramp.next is not None
 
     def _best_of_two(self, clients: int) -> Row:
+        if not self._is_warm:
+            _measure(self._server, self._contestant.dialect, self._size.warm_up(), FIRST)
+            self._is_warm = True
         row = _measure(self._server, self._contestant.dialect, self._size, clients)
         return row if holds(row) else _measure(self._server, self._contestant.dialect, self._size, clients)
 
@@ -138,10 +141,11 @@ class Ramp:
 
 
 def holds(row: Row) -> bool:
-    """Return whether all conversations were live at the same time: a server may not let half of them wait."""
-    if row.delay_ms_p99 is None or row.first_ms_p50 is None:
+    """Return whether tokens came in time, and conversations were live at the same time: a server may not let some wait
+    until others end."""
+    if row.delay_ms_p99 is None or row.first_ms_p99 is None:
         return False
-    return row.delay_ms_p99 < MOST_MS and row.first_ms_p50 < MOST_START_MS
+    return row.delay_ms_p99 < MOST_MS and row.first_ms_p99 < MOST_START_MS
 
 
 def _measure(server: Server, dialect: str, size: Size, clients: int) -> Row:

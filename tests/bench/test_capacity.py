@@ -11,7 +11,7 @@ from bench.scaling.capacity import Ramp
 
 
 def a_row(clients: int, delay: float | None, start: float = 2.0) -> Row:
-    return Row(case="capacity", server="x", clients=clients, delay_ms_p99=delay, first_ms_p50=start)
+    return Row(case="capacity", server="x", clients=clients, delay_ms_p99=delay, first_ms_p99=start)
 
 
 def climbed(ramp: Ramp, measure: Callable[[int], Row]) -> Row | None:
@@ -45,7 +45,7 @@ def test_a_server_that_never_holds_has_no_capacity_and_a_good_one_stops_at_the_e
     assert best.clients == 2_000
 
 
-def test_a_server_that_lets_half_of_the_conversations_wait_does_not_hold_them() -> None:
+def test_a_server_that_lets_conversations_wait_for_others_does_not_hold_them() -> None:
     best = climbed(Ramp(40, 2_000), lambda n: a_row(n, 10.0, start=2.0 if n <= 100 else 2500.0))
     assert best is not None
     assert best.clients <= 100
