@@ -6,6 +6,7 @@ import time
 
 from runyard.agents.declared.loading import App
 from runyard.agents.tools.workspace import check_writable
+from runyard.app.limits import agent_limits
 from runyard.errors import StartupError
 from runyard.settings import Settings
 from runyard.telemetry.logger import get_logger
@@ -46,7 +47,8 @@ async def _load_models(settings: Settings, app: App) -> None:
     """Load the library of models first: it takes seconds, in which the process could not serve. Agents declared in the
     app or created over the API may need it."""
     declared = [agent.model_settings for agent in app.agents.values() if agent.model_settings is not None]
-    if not settings.agent_models and all(model_settings.is_scripted for model_settings in declared):
+    of_clients = settings.agent_models is not None and agent_limits(settings, app).models
+    if not of_clients and all(each.is_scripted for each in declared):
         return
     from runyard.models.loading import check_installed, load_beside_the_loop
 

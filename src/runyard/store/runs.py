@@ -32,6 +32,9 @@ class RunStore(Protocol):
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         """Return runs that match `where` with an id below `before`, newest first."""
 
+    async def open_runs(self, owner: str, thread_id: str) -> Sequence[Run]:
+        """Return the runs of a thread that have not ended, oldest first, as they were at one time."""
+
     async def list_ended_runs(
         self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
     ) -> Sequence[Run]:

@@ -164,6 +164,7 @@ class Queries(Struct, frozen=True, kw_only=True):
     list_mailbox_runs: str
     list_members: str
     list_messages: str
+    list_open_thread_runs: str
     list_passages: str
     list_pushes: str
     list_reactions: str

@@ -111,6 +111,17 @@ async def test_runs_are_filtered_by_status_agent_thread_and_error(store: Store) 
     assert ids(await store.list_runs(BOB, {"agent": "poet"}, None, MANY)) == []
 
 
+async def test_the_runs_of_a_thread_that_have_not_ended_are_found_together(store: Store) -> None:
+    thread = await store.create_thread(a_thread())
+    await ended(store, a_post(thread))
+    parked, _ = await waiting(store, a_post(thread), hold=False)
+    at_work = await running(store, a_post(thread))
+    queued = await post(store, a_post(thread))
+    await post(store, a_post(await store.create_thread(a_thread())))
+    assert ids(await store.open_runs(ANN, thread.id)) == [parked.id, at_work.id, queued]
+    assert await store.open_runs(BOB, thread.id) == []
+
+
 @pytest.mark.parametrize("status", Status)
 async def test_every_status_can_be_asked_for(store: Store, status: Status) -> None:
     run = await in_state(store, status)

@@ -26,6 +26,7 @@ LISTS = [
     ("list_thread_runs", "'ann', {before}, null, 50, '{thread}', null, null", "runs_thread"),
     ("list_thread_runs", "'ann', {before}, null, 50, '{thread}', 'done', null", "runs_thread"),
     ("list_waiting_thread_runs", "'ann', {before}, null, 50, '{thread}'", "runs_thread_waiting"),
+    ("list_open_thread_runs", "'ann', '{thread}'", "runs_thread"),
     ("list_ended_thread_runs", "'ann', null, null, 50, null, null, '{thread}'", "runs_thread"),
 ]
 THREAD = "01a1e502-962c-73c6-82d2-3a662520fc9a"
@@ -65,6 +66,7 @@ def test_postgres_finds_runs_of_a_status_or_a_thread_by_an_index(postgres_dsn: s
     ("statement", "parameters", "index"),
     [
         ("list_thread_runs", 7, "runs_thread (thread_id=? AND id<?)"),
+        ("list_open_thread_runs", 2, "runs_thread (thread_id=?)"),
         ("list_waiting_thread_runs", 5, "runs_thread_waiting (thread_id=? AND id<?)"),
         ("list_ended_thread_runs", 7, "runs_thread (thread_id=?)"),
     ],

@@ -27,6 +27,9 @@ class SealedRuns(Sealing):
     async def list_runs(self, owner: str, where: RunFilter, before: str | None, limit: int) -> Sequence[Run]:
         return [self._seals.open_run(run) for run in await self._store.list_runs(owner, where, before, limit)]
 
+    async def open_runs(self, owner: str, thread_id: str) -> Sequence[Run]:
+        return [self._seals.open_run(run) for run in await self._store.open_runs(owner, thread_id)]
+
     async def list_ended_runs(
         self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
     ) -> Sequence[Run]:

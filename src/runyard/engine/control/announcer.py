@@ -20,7 +20,7 @@ log = get_logger()
 
 PACE_SECONDS = 0.01
 MOST_RUNS = 200  # announced at a time
-MANY_SECONDS = 0.1  # until the next round while there may be more
+BUSY_POLL_SECONDS = 0.1  # while there may be more
 
 
 class Announcer:
@@ -43,12 +43,13 @@ class Announcer:
         has_more = False
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(MANY_SECONDS if has_more and self._poll else self._poll):
+                async with asyncio.timeout(BUSY_POLL_SECONDS if has_more and self._poll else self._poll):
                     await self._wakeup.wait()
             self._wakeup.clear()
             try:
                 has_more = await self.round()
             except RunyardError as error:
+                has_more = False
                 log.warning("executor.announce_failed", code=error.code)
             await asyncio.sleep(PACE_SECONDS)
 

@@ -97,7 +97,7 @@ class Views:
         return await self._store.recent_messages(thread.id, checked_cursor(before), limit)
 
     async def message(self, message_id: str) -> Message | None:
-        """Return a message of a run that the caller may read."""
+        """Return a message. It has no owner: the caller must have read its run."""
         return (await self._store.get_messages([message_id])).get(message_id)
 
     async def question(self, run: Run) -> str:
@@ -127,23 +127,17 @@ class Views:
 
     async def thread_runs(self, thread: Thread) -> list[Run]:
         """Return all runs of a thread, oldest first."""
-        return await self._all_runs(thread.owner, {"thread_id": thread.id})
-
-    async def open_runs(self, owner: str, thread_id: str) -> list[Run]:
-        """Return the runs of a thread that have not ended, oldest first."""
-        found: dict[str, Run] = {}
-        for status in (Status.QUEUED, Status.RUNNING, Status.WAITING, Status.QUEUED):  # one may go back to the queue
-            where: RunFilter = {"thread_id": thread_id, "status": status.value}
-            found |= {run.id: run for run in await self._all_runs(owner, where)}
-        return [found[run_id] for run_id in sorted(found)]
-
-    async def _all_runs(self, owner: str, where: RunFilter) -> list[Run]:
+        where: RunFilter = {"thread_id": thread.id}
         found: list[Run] = []
-        while page := await self._store.list_runs(owner, where, found[-1].id if found else None, READ_RUNS):
+        while page := await self._store.list_runs(thread.owner, where, found[-1].id if found else None, READ_RUNS):
             found += page
             if len(page) < READ_RUNS:
                 break
         return found[::-1]
+
+    async def open_runs(self, owner: str, thread_id: str) -> Sequence[Run]:
+        """Return the runs of a thread that have not ended, oldest first."""
+        return await self._store.open_runs(owner, thread_id)
 
     async def folded(self, run: Run, kinds: Sequence[FoldKind[Any]]) -> list[FoldedLog[Any]]:
         """Fold the run's events so far, in several ways at once."""

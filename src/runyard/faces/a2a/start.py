@@ -56,7 +56,7 @@ NO_ERROR = "Only a tool of the client can fail. Answer with a `value`."
 
 
 class Started(NamedTuple):
-    """The part of a run that the response shows."""
+    """The part of a run that the response shows, and the place of its task."""
 
     run_id: str
     part: int
@@ -170,7 +170,7 @@ async def _is_repeated(call: Call, run: Run, message: wire.Message) -> bool:
         waits = [await _wait(call, run, each) for each in given if each.wait_id is not None]
     except (BadRequest, wire.ContentTypeNotSupported):
         return False
-    return len(waits) == len(given) and all(wait.state not in ("pending", "void") for wait in waits)
+    return len(waits) == len(given) and all(wait.state not in ("pending", "void", "expired") for wait in waits)
 
 
 async def _prepared(call: Call, run: Run, given: Answer) -> Prepared:

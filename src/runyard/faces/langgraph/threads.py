@@ -21,7 +21,7 @@ from runyard.faces.langgraph.start import NO_CHECKPOINT, before, find_thread, sh
 from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_stream import step_of
 
-PAGE = 100
+PAGE, MOST_PAGES = 100, 50
 # which runs may have a part with this status; an interrupted part may belong to any run
 MAY_HAVE: Mapping[str | None, Mapping[str, Any]] = {
     None: {},
@@ -68,16 +68,19 @@ async def shown_parts(engine: Engine, thread: str, run: Run) -> list[Shown]:
 
 
 async def list_parts(engine: Engine, thread: Thread, status: str | None, end: int) -> list[Shown]:
-    """Return the parts of a thread's runs that have a status, the newest first, until there are `end` of them."""
+    """Return the parts of a thread's runs that have a status, the newest first, until there are `end` of them.
+    At most `PAGE * MOST_PAGES` runs are read."""
     found: list[Shown] = []
-    where, last = MAY_HAVE.get(status), None
-    while where is not None and len(found) < end:
+    if (where := MAY_HAVE.get(status)) is None:
+        return found
+    last = None
+    for _ in range(MOST_PAGES):
         page = await engine.views.runs(thread.owner, last, PAGE, thread_id=thread.id, **where)
         for run in page:
             parts = await shown_parts(engine, shown_id(thread), run)
             found += [part for part in parts if status in (None, part["status"])]
             if len(found) >= end:
-                break
+                return found
         if len(page) < PAGE:
             break
         last = page[-1].id

@@ -73,9 +73,9 @@ async def until_end(request: Request, streams: Streams, run_id: str, part: int) 
 
 
 def patience_of(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds after which a request must be answered, or None if the client waits for ever. The libraries
-    repeat a request that times out, which would start another run. That for Python sends its timeout, that for Node
-    only a timeout that the app sets for one request."""
+    """Return the seconds after which a request must be answered, or None if the client has no timeout. The libraries
+    repeat a request that times out, which would start another run. The library for Python sends its timeout. The one
+    for Node sends only a timeout that the app sets for one request."""
     given = headers.get("x-stainless-read-timeout") or headers.get("x-stainless-timeout") or ""
     limit = float(given) if SECONDS.fullmatch(given) else 0.0
     if headers.get("x-stainless-lang") == "js":

@@ -14,6 +14,7 @@ class RunOperations(Transactions):
     get_runs = query(runs.get_many)
     ancestors = query(runs.ancestors)
     list_runs = query(runs.list_page)
+    open_runs = query(runs.open_of_thread)
     list_ended_runs = query(runs.list_ended)
     put_feedback = statement("other", runs.put_feedback)
     drop_feedback = statement("other", runs.drop_feedback)

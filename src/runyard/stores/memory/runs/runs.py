@@ -48,6 +48,10 @@ class Runs(Rows):
         fitting = (run for run in self._runs.values() if all(getattr(run, name) == where[name] for name in where))
         return page((run for run in fitting if run.owner == owner), before, limit)
 
+    async def open_runs(self, owner: str, thread_id: str) -> Sequence[Run]:
+        found = [run for run in self._runs.values() if run.thread_id == thread_id and run.owner == owner]
+        return sorted((run for run in found if not run.status.is_terminal), key=lambda run: run.id)
+
     async def list_ended_runs(
         self, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int
     ) -> Sequence[Run]:

@@ -53,6 +53,10 @@ def _listing(q: Queries, where: RunFilter) -> tuple[str, Sequence[str | None]]:
     return (q.list_runs, []) if status is None else (q.list_runs_by_status, [status])
 
 
+async def open_of_thread(tx: Tx, owner: str, thread_id: str) -> Sequence[Run]:
+    return [_rows.run(row) for row in await tx.rows(tx.q.list_open_thread_runs, owner, thread_id)]
+
+
 async def list_ended(tx: Tx, owner: str, where: RunFilter, before: tuple[int, str] | None, limit: int) -> Sequence[Run]:
     params = owner, *(before or (None, None)), limit, where.get("agent"), where.get("status")
     if (thread := where.get("thread_id")) is None:

@@ -64,6 +64,12 @@ select {run} from runs r
    and ($3::text is null or r.agent = $3)
  order by r.id desc limit $4;
 
+-- name: list_open_thread_runs
+-- The runs of a thread that have not ended, oldest first. One statement, so that no change between two is missed.
+select {run} from runs r
+ where r.thread_id = $2 and r.owner = $1 and r.status in ('queued', 'running', 'waiting')
+ order by r.id;
+
 -- name: list_ended_runs
 -- An owner's ended runs, last ended first.
 select {run} from runs r
