@@ -163,9 +163,14 @@ def plain(task: dict[str, Any]) -> Any:
 
 
 def whole_stream(events: list[Event]) -> list[dict[str, Any]]:
-    """Return the updates for a client that follows all parts of a task, without the tasks that begin later parts."""
+    """Return the updates for a client that follows all parts of a task. Of the tasks that begin later parts it has the
+    status: a log may end there."""
     first, *rest = [sent(events, part) for part in range(1, translated(events)[0].state.part + 1)]
-    return first + [update for part in rest for update in part[1:]]
+    return first + [update for part in rest for update in (_status_of(part[0]["task"]), *part[1:])]
+
+
+def _status_of(task: dict[str, Any]) -> dict[str, Any]:
+    return {"statusUpdate": {"taskId": task["id"], "contextId": task["contextId"], "status": task["status"]}}
 
 
 def has_passed(proxy: CuttingProxy, events: int) -> bool:

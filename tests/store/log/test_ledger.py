@@ -153,7 +153,12 @@ def test_postgres_finds_runs_by_agent_and_status(postgres_dsn: str) -> None:
     async def look() -> tuple[dict[str, str], str]:
         connection = await asyncpg.connect(postgres_dsn)
         rows = await connection.fetch("select indexname, indexdef from pg_indexes where tablename = 'runs'")
-        await connection.execute("set plan_cache_mode = force_generic_plan; set enable_seqscan = off")
+        await connection.execute(
+            "insert into runs (id, owner, face, lane_key, pos, agent, status, created_at)"
+            " select gen_random_uuid(), 'ann', 'channels', 'run:' || n, n, 'a' || n % 100, 'done', n"
+            " from generate_series(1, 20000) n; analyze runs"
+        )
+        await connection.execute("set plan_cache_mode = force_generic_plan")
         await connection.execute(f"prepare listing as {load('postgres').list_mailbox_runs}")
         plan = await connection.fetch("explain execute listing('ann', 'kevin', null, 50)")
         await connection.close()

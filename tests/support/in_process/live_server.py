@@ -16,10 +16,10 @@ import httpx2
 import uvicorn
 
 from runyard.agents.declared.loading import App
+from runyard.app import startup_checks
 from runyard.app.process import Process
 from runyard.app.server import http_protocol
 from runyard.domain.api_key import ALL_SCOPES, Scope
-from runyard.models import loading
 from runyard.settings import Settings
 from runyard.store import Store
 from runyard.web.app import App as WebApp
@@ -141,7 +141,7 @@ async def served(
 @contextmanager
 def _without_models() -> Iterator[None]:
     """Leave litellm to the first request to a model: its import costs each tester 7 s and 240 MB."""
-    with patch.object(loading, "load_beside_the_loop", AsyncMock()):
+    with patch.object(startup_checks, "_load_models", AsyncMock()):
         yield
 
 
