@@ -126,7 +126,7 @@ def test_control_sequences_are_made_harmless(capsys: pytest.CaptureFixture[str])
         capsys, token(nasty), ("tool.started", {"call_id": "c", "tool": "t", "input": nasty}), output(nasty)
     )
     assert out == "a\ufffd[2Jb\ufffdc\ufffdd\ttab\nline\n"
-    assert notes == ["→ t a\ufffd[2Jb\ufffdc\ufffdd tab line"]
+    assert notes == [r"→ t a\u001b[2Jb\u000dc\u009bd tab line"]
 
 
 def test_an_event_of_a_newer_server_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:

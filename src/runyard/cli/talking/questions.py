@@ -7,7 +7,7 @@ from runyard.cli.parsing.commands import Exit
 from runyard.cli.terminal.confirming import UNKNOWN_OUTCOME, confirms_repetition
 from runyard.cli.terminal.input import read_line
 from runyard.cli.terminal.output import echo, secho
-from runyard.cli.terminal.text import plain
+from runyard.cli.terminal.text import revealed
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Questions:
         is_a_call, is_repetition = question["kind"] == "tool", question["kind"] == UNKNOWN_OUTCOME
         secho(_question_text(question), err=True, fg="magenta")
         for name, value in given.items():
-            echo(f"  {plain(name)}: {_shown(value)}", err=True)
+            echo(f"  {revealed(name)}: {_shown(value)}", err=True)
         while True:
             choice = read_line(f"  [y]es, [n]o{', [e]dit' if is_a_call else ''}: ")
             if choice is None:
@@ -90,7 +90,7 @@ def _edited(value: Any) -> dict[str, Any]:
 
 
 def _question_text(question: Question) -> str:
-    name = plain(question["tool"])
+    name = revealed(question["tool"])
     if question["kind"] == UNKNOWN_OUTCOME:
         return f"? The worker died while {name} ran, so it may have taken effect. Call it again?"
     return "? The agent asks" if question["kind"] == "question" else f"? Allow the call of {name}?"
@@ -101,6 +101,6 @@ def _shown(value: Any) -> str:
     import msgspec
 
     if not isinstance(value, str):
-        return plain(msgspec.json.encode(value).decode())
-    lines = [plain(line) for line in value.splitlines()]
+        return revealed(msgspec.json.encode(value).decode())
+    lines = revealed(value).splitlines()
     return lines[0] if len(lines) == 1 else "".join(f"\n    {line}" for line in lines)

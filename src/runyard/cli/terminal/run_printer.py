@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from runyard.cli.terminal.output import echo, secho, style
-from runyard.cli.terminal.text import STATUS_COLOURS, one_line, plain
+from runyard.cli.terminal.text import STATUS_COLOURS, one_line, plain, revealed
 from runyard.cli.terminal.wrapping import filled, wrapper_for
 
 if TYPE_CHECKING:
@@ -64,12 +64,13 @@ class RunPrinter:
             case "step.finished" if data.get("error"):
                 self._note(f"▸ {one_line(data['name'])} failed: {data['error']}")
             case "tool.started":
-                self._note(f"→ {data['tool']} {one_line(data['input'])}")
+                self._note(f"→ {_call(data)}")
             case "tool.finished":
                 code, output = data.get("error"), data.get("output")
-                self._note(f"← {data['tool']} {f'failed: {code}' if code and output is None else one_line(output)}")
+                outcome = f"failed: {code}" if code and output is None else one_line(output)
+                self._note(f"← {revealed(data['tool'])} {outcome}")
             case "approval.requested":
-                self._note(f"? {data['tool']} {one_line(data['input'])}")
+                self._note(f"? {_call(data)}")
                 self._note(f"  runyard approvals approve {data['approval_id']}")
             case "approval.decided":
                 self._note(f"! {data['decision']} by {one_line(data['by'])}")
@@ -100,12 +101,12 @@ class RunPrinter:
                 pass
 
     def _wait(self, data: "Mapping[str, Any]") -> None:
-        name = one_line(data["name"])
+        name = one_line(data["name"], safe=revealed)
         match data["kind"]:
             case "question":
                 self._note(f"? {one_line(data.get('prompt') or name, 500)}")
             case "client_tool":
-                self._note(f"? tool of the client: {name} {one_line(data.get('input'))}")
+                self._note(f"? tool of the client: {name} {one_line(data.get('input'), safe=revealed)}")
             case "child":
                 self._note(f"⋯ {name} in run {data['child']}")
                 return
@@ -113,7 +114,7 @@ class RunPrinter:
                 self._note("⋯ sleeping")
                 return
             case _:
-                self._note(f"⋯ {name} {one_line(data.get('input') or '')}".rstrip())
+                self._note(f"⋯ {name} {one_line(data.get('input') or '', safe=revealed)}".rstrip())
                 return
         self._note(f"  runyard waits answer {data['wait_id']}")
 
@@ -153,6 +154,11 @@ class RunPrinter:
         self._end_line()
         if not self._quiet:
             secho(filled(text, sys.stderr), err=True, dim=colour is None, fg=colour)
+
+
+def _call(data: "Mapping[str, Any]") -> str:
+    """Return a tool and its input in one line."""
+    return f"{revealed(data['tool'])} {one_line(data['input'], safe=revealed)}"
 
 
 class JsonPrinter:

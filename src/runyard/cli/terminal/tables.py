@@ -6,7 +6,18 @@ from typing import Any
 import msgspec
 
 from runyard.cli.terminal.output import echo, style
-from runyard.cli.terminal.text import STATUS_COLOURS, age, duration, money, one_line, plain, span, tokens, until
+from runyard.cli.terminal.text import (
+    STATUS_COLOURS,
+    age,
+    duration,
+    money,
+    one_line,
+    plain,
+    revealed,
+    span,
+    tokens,
+    until,
+)
 from runyard.cli.terminal.text_table import TextTable
 from runyard.client.wire import ApprovalInfo, KeyInfo, RunInfo, WaitInfo
 
@@ -90,7 +101,7 @@ def _steps_and_calls(state: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         took = "" if call.get("ms") is None else f" in {span(call['ms'] / 1000)}"
         outcome = f"failed: {call['error']}" if call.get("error") else f"{call['status']}{took}"
         seq = call.get("started_seq") or state.get("last_seq", 0)
-        lines.append((seq, "tool", f"{plain(call['tool'])} {outcome} {one_line(call.get('input'))}"))
+        lines.append((seq, "tool", f"{revealed(call['tool'])} {outcome} {one_line(call.get('input'), safe=revealed)}"))
     return ((what, said) for _, what, said in sorted(lines, key=lambda line: line[0]))
 
 
@@ -112,12 +123,12 @@ def approvals_table(approvals: Iterable[ApprovalInfo]) -> TextTable:
         made.add_row(
             approval.approval_id,
             plain(approval.agent or "-"),
-            plain(approval.tool),
+            revealed(approval.tool),
             approval.kind,
             age(approval.created_at),
             approval.run_id,
             one_line(approval.question or "-", QUESTION),
-            one_line(approval.input, 200),
+            one_line(approval.input, 200, revealed),
         )
     return made
 
@@ -125,8 +136,8 @@ def approvals_table(approvals: Iterable[ApprovalInfo]) -> TextTable:
 def waits_table(waits: Iterable[WaitInfo]) -> TextTable:
     made = TextTable("wait", "kind", "age", "asked", wraps=[3], narrowest=14)  # fits into 80 columns
     for wait in waits:
-        asked = wait.prompt or f"{wait.name} {one_line(wait.input)}"
-        made.add_row(wait.wait_id, wait.kind, age(wait.created_at), one_line(asked))
+        asked = one_line(wait.prompt or f"{revealed(wait.name)} {one_line(wait.input, safe=revealed)}")
+        made.add_row(wait.wait_id, wait.kind, age(wait.created_at), asked)
     return made
 
 
@@ -146,10 +157,10 @@ def print_wait(wait: WaitInfo) -> None:
     if wait.prompt:
         made.add_row("question", plain(wait.prompt))
     else:
-        made.add_row("tool", plain(wait.name))
+        made.add_row("tool", revealed(wait.name))
     for name, value in (("input", wait.input), ("schema", wait.answer_schema)):
         if value is not None:
-            made.add_row(name, plain(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
+            made.add_row(name, revealed(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
     made.echo()
 
 

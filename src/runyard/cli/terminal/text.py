@@ -1,6 +1,7 @@
 """Text for a terminal: ages, durations, colours of statuses, and agents' text without control characters."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 UNITS = {"m": 60, "h": 3600, "d": 86_400}
@@ -8,6 +9,13 @@ STATUS_COLOURS = {"done": "green", "error": "red", "canceled": "yellow", "runnin
 
 # Characters that move the cursor, ring or change colours: an agent's text must not do that.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Characters that a person does not see: also those without width, those that change the direction of text, and those
+# that Unicode lets a terminal ignore. The page has the same rule (`revealed` in ui/src/parts/text/words.ts).
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]|\r(?!\n)"
+)
 
 
 def plain(text: str) -> str:
@@ -15,12 +23,23 @@ def plain(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-def one_line(value: object, limit: int = 80) -> str:
-    """Return a value as one line of at most `limit` characters."""
+def revealed(text: str) -> str:
+    """Escape the characters that a person does not see, as JSON does: a person approves what the terminal shows. For
+    inputs and names of tools; answers keep the characters that join emoji."""
+    return _UNSEEN.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def one_line(value: object, limit: int = 80, safe: Callable[[str], str] = plain) -> str:
+    """Return a value as one line of at most `limit` characters. `safe`: how characters are replaced."""
     import msgspec
 
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    text = " ".join(plain(text).split())
+    text = " ".join(safe(text).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
