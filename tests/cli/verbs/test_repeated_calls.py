@@ -59,6 +59,11 @@ async def test_a_repetition_needs_more_than_one_letter(folder: Path) -> None:
         with terminal(folder, "approvals", "approve", name, env=env) as person:
             person.until("Type yes to call it again: ")
             person.type("\n")
+            person.until("Nothing is decided.\n")
+            assert person.ended() == 1
+        with terminal(folder, "approvals", "approve", name, env=env) as person:
+            person.until("Type yes to call it again: ")
+            person.press("\x03", "Nothing is decided.\n")
             assert person.ended() == 1
         assert runyard(folder, "approvals", "list", "--quiet", env=env).stdout == f"{name}\n", "nothing is decided"
         with terminal(folder, "approvals", "approve", name, env=env) as person:
@@ -68,4 +73,5 @@ async def test_a_repetition_needs_more_than_one_letter(folder: Path) -> None:
             assert person.ended() == 0
         assert runyard(folder, "runs", "follow", run, env=env).stdout == "paid A-17\n"
         second = runyard(folder, "approvals", "approve", name, "--yes", env=env)
-        assert second.returncode == 1, "it was decided before"
+        assert (second.returncode, second.stdout) == (1, "")
+        assert second.stderr == "runyard: This approval has been decided already.\n"

@@ -10,18 +10,23 @@ from runyard.cli.terminal.output import echo
 CONTINUED = "\\"  # at the end of a line: the message continues
 
 
-def read_line(prompt: str, given: str = "", *, remember: bool = False) -> str | None:
-    """Read a line that starts as `given`; None at the end of the input. Ctrl-C starts the line again. `remember`: the
-    up arrow offers the line again."""
+def read_line(prompt: str, given: str = "", *, remember: bool = False, restarts: bool = True) -> str | None:
+    """Read a line that starts as `given`; None at the end of the input. `remember`: the up arrow offers the line again.
+    Ctrl-C starts the line again; without `restarts` it raises KeyboardInterrupt. The prompt is on stderr if stdout is
+    not a terminal."""
     is_terminal, readline = sys.stdin.isatty(), _readline()
     if readline is not None:
         readline.set_startup_hook(lambda: readline.insert_text(given))
     try:
         while True:
             try:
-                line = input(prompt if is_terminal else "")
+                if is_terminal and not sys.stdout.isatty():
+                    echo(prompt, err=True, nl=False)
+                line = input(prompt if is_terminal and sys.stdout.isatty() else "")
             except KeyboardInterrupt:
-                echo()
+                echo(err=True)
+                if not restarts:
+                    raise
             else:
                 if remember and readline is not None and line.strip():
                     readline.add_history(line)

@@ -7,7 +7,7 @@ from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_approval_id
 from runyard.cli.parsing.commands import Exit, Group, Option
 from runyard.cli.parsing.options import ApprovalId, Json, Quiet
-from runyard.errors import Invalid
+from runyard.errors import Invalid, ScopeMissing
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
@@ -66,7 +66,7 @@ def approve(
 
         whole = await whole_approval_id(client, approval_id)
         if not yes:
-            _confirm(await client.wait(whole))
+            _confirm(await _looked_up(client, whole))
         done = await client.approve(whole, reason=reason, input=edited)
         print_done(done, done.state, json=json, quiet=quiet)
 
@@ -91,18 +91,33 @@ def reject(
     run_with_client(work, quiet=quiet)
 
 
+async def _looked_up(client: "AnyClient", approval_id: str) -> "WaitInfo":
+    """Return the approval, to see whether its call may happen twice. Raises ScopeMissing if the key cannot read it."""
+    try:
+        return await client.wait(approval_id)
+    except ScopeMissing:
+        raise ScopeMissing(
+            "This API key lacks the scope `read`, so it is not known whether the call may happen twice. "
+            "Give --yes to approve without this check, or use a key with the scope `read`."
+        ) from None
+
+
 def _confirm(approval: "WaitInfo") -> None:
     """Ask once more, in a terminal, if the call may have happened before. Raises Exit or Invalid if it is not
     confirmed."""
     from runyard.cli.terminal.confirming import UNKNOWN_OUTCOME, confirms_repetition
+    from runyard.cli.terminal.output import echo
 
     if approval.kind != UNKNOWN_OUTCOME or approval.state != "pending":
         return
     if not sys.stdin.isatty():
+        from runyard.cli.terminal.text import revealed
+
         raise Invalid(
-            f"The worker died while {approval.name} ran, so it may happen twice. Give --yes to call it again."
+            f"The worker died while {revealed(approval.name)} ran, so it may happen twice. Give --yes to call it again."
         )
     if not confirms_repetition(approval.name):
+        echo("Nothing is decided.", err=True)
         raise Exit(1)
 
 
