@@ -19,7 +19,7 @@ from tests.support.session.missing_programs import need
 # what bash itself does after a tab, with the words of a line
 PRESS_TAB = """
 COMP_WORDS=(runyard "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
-compopt() { echo "compopt $1 $2"; }
+[[ $IS_OLD ]] || compopt() { echo "compopt $1 $2"; }
 $(complete -p runyard | sed -E 's/.*-F ([^ ]+) .*/\\1/')
 printf '%s\\n' "${COMPREPLY[@]}"
 """
@@ -59,6 +59,10 @@ def test_bash_completes_commands_options_files_and_run_ids(tmp_path: Path, run_i
     for typed, whole in ((run_id[:4], run_id), (run_id[-8:-2], run_id[-8:])):
         assert offered(tmp_path, "runs", "show", typed, start=f"shopt -s nullglob\n{printed}") == [whole]
     assert offered(tmp_path, "backup", "", start=printed) == ["compopt -o default", ""]
+    (tmp_path / "a copy.db").touch()
+    old = f"IS_OLD=yes; enable -n mapfile compopt; {printed}"  # bash 3.2, which macOS has
+    assert offered(tmp_path, "runs", "sh", start=old) == ["show"]
+    assert offered(tmp_path, "backup", "a", start=old) == ["a copy.db"]
     env = {"HOME": str(tmp_path), "SHELL": "/bin/bash", "XDG_CONFIG_HOME": ""}
     for _ in range(2):
         installed = runyard(tmp_path, "--install-completion", env=env)

@@ -3,16 +3,22 @@
 BASH = """# Completion of runyard for bash: source this file.
 _runyard_complete() {
     local line
-    local -a found
     COMPREPLY=()
-    mapfile -t found < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null)
-    for line in "${found[@]}"; do
+    while IFS= read -r line; do
         if [[ $line == :files ]]; then
-            compopt -o default
+            _runyard_files
             return
         fi
         COMPREPLY+=("${line%%$'\\t'*}")
-    done
+    done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null)
+}
+_runyard_files() {
+    local line
+    compopt -o default 2>/dev/null && return
+    # bash 3, which macOS has, lacks compopt
+    while IFS= read -r line; do
+        COMPREPLY+=("$line")
+    done < <(compgen -f -- "${COMP_WORDS[$COMP_CWORD]}")
 }
 complete -F _runyard_complete runyard
 """
