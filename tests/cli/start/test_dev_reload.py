@@ -53,6 +53,11 @@ class Server:
                 self._said += line
                 self._more.notify_all()
 
+    @property
+    def said(self) -> str:
+        with self._more:
+            return self._said
+
     def until(self, pattern: str) -> re.Match[str]:
         """Wait until a line says this, past what was waited for before."""
         with self._more:
@@ -131,24 +136,33 @@ def test_prompts_and_settings_are_read_again_and_wrong_settings_change_nothing(t
     server = Server(tmp_path)
     try:
         url = server.until(r"is ready at (http://\S+)")[1]
-        with httpx2.Client(base_url=url, timeout=PATIENCE) as http:
-            change(prompt, "new")
-            server.until(r"one\.md changed: starting again\.")
-            server.until(r"Started again, with speaker\.")
-            change(variables, "OTHER=new")
-            server.until(r"\.env changed: starting again\.")
-            server.until(r"Started again, with speaker\.")
-            settings.write_text("prot = 1\n")
-            server.until(r"runyard\.toml changed, but the previous version still runs: prot in runyard\.toml is not a")
-            change(settings, "max_message_chars = 5\n")
-            server.until(r"runyard\.toml changed: starting again\.")
-            server.until(r"Started again, with speaker\.")
+        change(prompt, "new")
+        server.until(r"one\.md changed: starting again\.")
+        server.until(r"Started again, with speaker\.")
+        for name in (".one.md.swp", "#one.md#", "one.md~"):
+            (prompt.parent / name).write_text("an editor is open")
+        other = prompt.with_name("two.md")
+        other.write_text("more")
+        server.until(r"two\.md changed: starting again\.")
+        server.until(r"Started again, with speaker\.")
+        other.unlink()
+        server.until(r"two\.md changed: starting again\.")
+        server.until(r"Started again, with speaker\.")
+        change(variables, "OTHER=new")
+        server.until(r"\.env changed: starting again\.")
+        server.until(r"Started again, with speaker\.")
+        settings.write_text("prot = 1\n")
+        server.until(r"runyard\.toml changed, but the previous version still runs: prot in runyard\.toml is not a")
+        change(settings, "max_message_chars = 5\n")
+        server.until(r"runyard\.toml changed: starting again\.")
+        server.until(r"Started again, with speaker\.")
         with httpx2.Client(base_url=url, timeout=PATIENCE) as http:
             thread = http.post("/api/threads").json()["thread_id"]
             post = f"/api/threads/{thread}/messages"
             assert http.post(post, json={"content": "too long"}).status_code == 413
             run = http.post(post, json={"content": "hi"}).json()["run_id"]
             assert '"text":"new new"' in http.get(f"/api/runs/{run}/log").text
+        assert not re.search(r"\.swp|#|~", server.said), "files of editors start nothing"
     finally:
         server.process.terminate()
         assert server.process.wait(PATIENCE) == 0

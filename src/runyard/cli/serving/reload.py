@@ -53,6 +53,7 @@ class Reload:
         self._wanted = False
         self._socket = os.dup(listener.fileno())  # the server closes its own
         self._times: dict[Path, float] = {}
+        self._missing: set[Path] = set()  # prompts that were there before the last look
         self._is_broken = False  # the version on disk cannot be loaded
 
     def start(self) -> None:
@@ -74,25 +75,40 @@ class Reload:
         pause = threading.Event()
         while not pause.wait(LOOK_SECONDS):
             now = self._file_times()
-            changed = sorted(path.name for path, time in now.items() if self._times.get(path, time) != time)
+            changed = sorted(path.name for path in self._times.keys() | now.keys() if self._differs(path, now))
             self._times = now
             if changed and self._loads(", ".join(changed)):
                 break
             if changed:  # more files may matter now; one that changed again meanwhile keeps its earlier time
-                self._times = self._file_times() | now
+                later = self._file_times().items()
+                self._times = {path: time for path, time in later if not self._is_prompt(path)} | now
         self._wanted = True
         os.kill(os.getpid(), signal.SIGTERM)
         pause.wait(DRAIN_SECONDS)
         os.kill(os.getpid(), signal.SIGTERM)  # runs that continue are left to the new code
 
+    def _differs(self, path: Path, now: dict[Path, float]) -> bool:
+        """Return whether a file was changed since the last look. Only prompts may also be new or deleted: the app
+        imports modules while it runs."""
+        if self._is_prompt(path):
+            return self._times.get(path) != now.get(path)
+        return path in now and self._times.get(path, now[path]) != now[path]
+
+    def _is_prompt(self, path: Path) -> bool:
+        return self._folder / PROMPTS in path.parents
+
     def _file_times(self) -> dict[Path, float]:
-        """Return when each file of the app was changed. A file that is being replaced may be missing for a moment."""
+        """Return when each file of the app was changed. A file that is being replaced may be missing for a moment: a
+        prompt is deleted if two looks in a row do not find it."""
         found: dict[Path, float] = {}
         for path in self._files():
             try:
                 found[path] = path.stat().st_mtime
             except OSError:
                 found[path] = self._times.get(path, 0.0)
+        missing = {path for path in self._times if self._is_prompt(path)} - found.keys()
+        found |= {path: self._times[path] for path in missing - self._missing}
+        self._missing = missing
         return found
 
     def _files(self) -> list[Path]:
@@ -102,7 +118,7 @@ class Reload:
         own = [
             Path(name) for name in names if name.startswith(f"{self._folder}{os.sep}") and "site-packages" not in name
         ]
-        own += [path for path in (self._folder / PROMPTS).rglob("*") if path.is_file()]
+        own += [path for path in (self._folder / PROMPTS).rglob("*") if _is_saved(path)]
         own += [folder / name for folder in {self._folder, Path.cwd()} for name in SETTINGS]
         return [*own, *self._folder.glob("*.py")] if self._is_broken else own
 
@@ -124,3 +140,8 @@ class Reload:
         reason = (loaded.stderr.strip().splitlines() or ["It cannot be loaded."])[-1].rpartition("StartupError: ")[2]
         self._say(f"{changed} changed, but the previous version still runs: {reason}")
         return False
+
+
+def _is_saved(path: Path) -> bool:
+    """Return whether this is a file, and not one that an editor keeps beside the file that it edits."""
+    return path.is_file() and not path.name.startswith((".", "#")) and not path.name.endswith("~")
