@@ -252,6 +252,9 @@ def test_objects_are_shown_and_deleted_by_short_ids_and_names(installation: Inst
     assert said("memory", "show", "clerk", installation.passage[-8:]) == "Bob sells boats.\n"
     for given in (installation.oldest_passage, installation.oldest_passage[-8:]):
         assert said("memory", "show", "broken", given) == "Note 0.\n", "it is not among the newest 100"
+    for verb, label in (("show", "contact"), ("delete", "contact"), ("show", "mistyped-label"), ("delete", "0" * 36)):
+        wrong = runyard(installation.folder, "memory", verb, "clerk", label, env=NO_SERVER)
+        assert f"clerk has no block and no passage {label}." in wrong.stderr
     assert said("memory", "delete", "clerk", installation.passage[-10:]) == f"{installation.passage} is deleted.\n"
     assert said("memory", "delete", "clerk", "contacts", "--quiet") == ""
     assert said("memory", "list", "clerk") == "clerk remembers nothing\n"

@@ -1,13 +1,16 @@
 """`runyard memory`: what an agent remembers. Blocks are in every prompt and have a label; passages are searched."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 from runyard.cli.clients.deleting import delete_with_client
 from runyard.cli.clients.open_client import run_with_client
-from runyard.cli.clients.short_ids import find_passage, whole_passage_id
+from runyard.cli.clients.short_ids import SHORTEST, find_passage, whole_passage_id
 from runyard.cli.parsing.commands import Argument, Group, Option
 from runyard.cli.parsing.options import SHORT, AgentName, Json, Quiet
 from runyard.cli.terminal.output import echo
+from runyard.errors import NotFound
 
 if TYPE_CHECKING:
     from runyard.cli.clients.open_client import AnyClient
@@ -66,7 +69,23 @@ def show(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = Fals
 
 async def _find(client: "AnyClient", agent: str, entry: str) -> "BlockInfo | PassageInfo":
     blocks = {block.label: block for block in await client.memory_blocks(agent)}
-    return blocks.get(entry) or await find_passage(client, agent, entry)
+    if entry in blocks:
+        return blocks[entry]
+    with _finding(agent, entry):
+        return await find_passage(client, agent, entry)
+
+
+@contextmanager
+def _finding(agent: str, entry: str) -> Iterator[None]:
+    """Look for a passage, after there was no block. NotFound names both, also if no id can be meant."""
+    try:
+        if len(entry) < SHORTEST:
+            raise NotFound
+        yield
+    except NotFound:
+        raise NotFound(
+            f"{agent} has no block and no passage {entry}. `runyard memory list {agent}` lists what it remembers."
+        ) from None
 
 
 @program.command()
@@ -77,8 +96,9 @@ def delete(agent: AgentName, entry: Entry, json: Json = False, quiet: Quiet = Fa
         if any(block.label == entry and block.owner_id == agent for block in await client.memory_blocks(agent)):
             await client.delete_block(agent, entry)
             return entry
-        passage_id = await whole_passage_id(client, agent, entry)
-        await client.delete_passage(agent, passage_id)
+        with _finding(agent, entry):
+            passage_id = await whole_passage_id(client, agent, entry)
+            await client.delete_passage(agent, passage_id)
         return passage_id
 
     delete_with_client(remove, json=json, quiet=quiet)
