@@ -38,6 +38,7 @@ def known(kind: str) -> Iterator[tuple[str, str]]:
         ("chat --json p", {"poet"}),
         ("waits show wait_0", {"wait_01a1e52c-90ef-716f-aa47-9cf6bf642cc5"}),
         ("waits show bf6", {"bf642cc5"}),
+        ("waits show 9cf6bf642cc5", {"9cf6bf642cc5"}),
         ("waits show 642", set()),
         ("usage --by ", {"agent", "day"}),
         ("memory show clerk ", set()),

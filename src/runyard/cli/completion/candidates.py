@@ -73,5 +73,6 @@ def _values(parameter: Parameter, current: str, known: Known) -> Iterable[Candid
         return [(FILES, "")]
     if wanted in IDS:
         # to the end of an id, the short id: a shell keeps what was typed only if the candidate begins with it
-        return [(each if each.startswith(current) else each[-END:], meaning) for each, meaning in known(wanted)]
+        end = max(END, len(current))
+        return [(each if each.startswith(current) else each[-end:], meaning) for each, meaning in known(wanted)]
     return known(wanted) if wanted in KINDS else [(word, "") for word in wanted.split()]
