@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from runyard.cli.terminal.output import echo, secho, style, unstyled
-from runyard.cli.terminal.text_table import TextTable
+from runyard.cli.terminal.text_table import TextTable, broken
 from runyard.cli.terminal.watching import CLEAR, watch
 
 ID = "01a1e52c-90ef-716f-aa47-9cf6bf642cc5"
@@ -67,6 +67,15 @@ def test_the_rest_of_an_indented_line_is_indented_too() -> None:
     table = TextTable("", "", wraps=[1], header=False)
     table.add_row("input", '{\n  "why": "it has to be so"\n}')
     assert shown(table, 27) == ["input  {", '         "why": "it has to', '         be so"', "       }"]
+
+
+def test_a_long_word_of_an_indented_line_is_cut_for_the_indent_of_each_part() -> None:
+    inner = " " * 10
+    assert list(broken(" " * 18 + "x" * 24, 20, inner)) == [
+        f"{' ' * 18}xx",
+        f"{inner}{'x' * 10}",
+        *[f"{inner}{'x' * 10}", f"{inner}xx"],
+    ]
 
 
 def test_a_cell_keeps_its_lines() -> None:

@@ -119,7 +119,7 @@ def broken(line: str, width: int, indent: str = "", *, cuts_words: bool = True) 
             yield part.rstrip(" ")
             part = indent
         can_cut = cuts_words or not word.isascii()
-        *full, rest = _pieces(word, width - max(len(part), len(indent))) if can_cut else [word]
+        *full, rest = _pieces(word, width - len(part), width - len(indent)) if can_cut else [word]
         for piece in full:
             yield part + piece
             part = indent
@@ -127,12 +127,12 @@ def broken(line: str, width: int, indent: str = "", *, cuts_words: bool = True) 
     yield part.rstrip(" ")
 
 
-def _pieces(word: str, width: int) -> list[str]:
-    """Cut a word into pieces that fit."""
+def _pieces(word: str, first: int, width: int) -> list[str]:
+    """Cut a word into pieces that fit: the first one into `first` columns, the others into `width`."""
     pieces, length = [""], 0
     for letter in word:
         size = letter_width(letter)
-        if length + size > width and pieces[-1]:
+        if length + size > (first if len(pieces) == 1 else width) and pieces[-1]:
             pieces.append("")
             length = 0
         pieces[-1] += letter
