@@ -47,6 +47,11 @@ def an_id(number: int) -> str:
     return f"01a1e52c-90ef-716f-aa47-9cf6bf642c{number:02x}"
 
 
+def id_made(**since: float) -> str:
+    """Return an id that tells this time: the newer id of a thread and its newest run is its last activity."""
+    return first_id_at(int((NOW - timedelta(**since)).timestamp() * 1000))
+
+
 RUNS = [
     RunInfo(
         run_id=an_id(1), status="running", waiting=True, created_at=ago(seconds=42), started_at=ago(seconds=40),
@@ -103,11 +108,15 @@ KEY = KeyInfo(
     key_id="k3x9q2m8w1zz", owner="ann@example.com", scopes=["approve", "read", "write"], created_at=ago(days=3),
     expires_at=(NOW + timedelta(days=87)).isoformat(), label="the laptop in the office on the second floor",
 )  # fmt: skip
-ANSWERED = first_id_at(int((NOW - timedelta(minutes=5)).timestamp() * 1000))
 THREADS = [
-    ThreadInfo(thread_id=an_id(2), created_at=ago(hours=3), agent="clerk", head_run_id=ANSWERED, title=LONG[:80]),
-    ThreadInfo(thread_id=an_id(13), created_at=ago(hours=4), agent="clerk", head_run_id=ANSWERED, title=WIDE),
-]
+    ThreadInfo(
+        thread_id=id_made(hours=3), created_at=ago(hours=3), agent="clerk", head_run_id=id_made(minutes=5),
+        title=LONG[:80],
+    ),
+    ThreadInfo(  # a fork
+        thread_id=id_made(hours=4), created_at=ago(hours=4), agent="clerk", head_run_id=id_made(hours=5), title=WIDE
+    ),
+]  # fmt: skip
 HIT = FoundMessage(
     thread_id=an_id(2), message_id=an_id(7), role="user", created_at=ago(hours=3), text=LONG[:200], marks=[(0, 5)]
 )

@@ -30,7 +30,7 @@ MOST_UNREAD = 100  # that a server counts in one channel
 def threads_table(threads: "Iterable[ThreadInfo]") -> TextTable:
     made = TextTable("thread", "agent", "age", "active", "title", wraps=(4,))
     for thread in threads:
-        active = age_of_id(thread.head_run_id or thread.thread_id)
+        active = age_of_id(max(thread.head_run_id or "", thread.thread_id))
         agent, title = plain(thread.agent or "-"), plain(thread.title or "-")
         made.add_row(thread.thread_id, agent, age(thread.created_at), active, title)
     return made

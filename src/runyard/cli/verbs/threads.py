@@ -28,7 +28,7 @@ def list_threads(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List threads, those with the newest run first."""
+    """List threads, the newest activity first: the newest run, or the creation if that is later."""
     order = _order(sort)
 
     async def work(client: "AnyClient") -> None:
