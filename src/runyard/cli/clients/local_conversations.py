@@ -194,6 +194,8 @@ class LocalConversations:
                 found += await self._store.passages(agent, each, before, limit)
             else:
                 found += await self._store.find_passages(agent, each, clean(query), limit)
+        if query is None:  # the next page continues below the last id of this one
+            found.sort(key=lambda passage: str(passage.id), reverse=True)
         return [passage_info(passage) for passage in found[:limit]]
 
     async def delete_block(self, agent_id: str, label: str) -> None:
