@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.page.conftest import Site
 from tests.page.page_tab import Tab, answer, ended
@@ -45,6 +45,22 @@ async def test_agents_say_what_they_do_and_what_to_ask_and_drafts_survive(tab: T
     await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
 
 
+async def test_a_message_whose_view_was_left_while_it_was_sent_is_no_draft(tab: Tab) -> None:
+    page = tab.page
+    await ended(await tab.begin("rememberer", "first"))
+    held: list[Route] = []
+    await page.route("**/messages", lambda route: held.append(route))
+    async with page.expect_request("**/messages"):
+        await tab.say("second")
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("table", name="Runs")).to_be_visible()
+    async with page.expect_response("**/messages"):
+        await held[0].continue_()
+    await page.go_back()
+    await ended(tab.run("second"))
+    await expect(page.get_by_role("textbox", name="Message")).to_have_value("")
+
+
 async def test_an_answer_has_tables_and_colours_and_can_be_copied_and_made_again(tab: Tab) -> None:
     page = tab.page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -79,14 +95,41 @@ async def test_words_of_a_chat_and_a_part_of_the_id_of_a_run_go_there(tab: Tab, 
     await ended(await tab.begin("rememberer", "a title that hides the words"))
     for wanted, option, url in (
         ("bitterns aveiro", "message in", re.escape(chat)),
-        (run_id[-8:].upper(), "run of rememberer", f"#/runs/{run_id}$"),
-        (run_id, "run of rememberer", f"#/runs/{run_id}$"),
+        (run_id[-8:].upper(), run_id, f"#/runs/{run_id}$"),
+        (run_id, run_id, f"#/runs/{run_id}$"),
     ):
         await page.keyboard.press("Control+k")
         await page.keyboard.type(wanted)
         await page.get_by_role("option").filter(has_text=option).first.click()
         await expect(page).to_have_url(re.compile(url))
         await tab.open("overview")
+
+
+async def test_a_search_that_fails_hides_no_run_and_an_id_is_opened_without_the_server(
+    tab: Tab, any_site: Site
+) -> None:
+    page = tab.page
+    run_id = await any_site.api.post("rememberer", "a run", await any_site.api.thread(agent="rememberer"))
+    await any_site.api.ended(run_id)
+    await tab.open()
+    held: list[Route] = []
+    await page.route(re.compile(r"/api/search\?"), lambda route: held.append(route))
+    await page.keyboard.press("Control+k")
+    dialog = page.get_by_role("dialog", name="Go to")
+    async with page.expect_request(re.compile(r"/api/search\?")):
+        await page.keyboard.type("no such words")
+    await expect(dialog.get_by_text("Searching…")).to_be_visible()
+    await held[0].abort()
+    await expect(dialog.get_by_role("alert")).to_contain_text("The server does not answer.")
+    await expect(dialog.get_by_text("Nothing is called like that.")).to_have_count(0)
+    await page.route("**/api/**", lambda route: route.abort())
+    await dialog.get_by_role("searchbox").fill(run_id)
+    await expect(dialog.get_by_role("option")).to_have_text([f"{run_id}run"])
+    await page.unroute("**/api/**")
+    await dialog.get_by_role("searchbox").fill(run_id[-8:])
+    await expect(dialog.get_by_role("option")).to_have_text([f"{run_id}run"])
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile(f"#/runs/{run_id}$"))
 
 
 async def test_a_few_letters_go_anywhere(tab: Tab) -> None:

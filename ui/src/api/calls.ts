@@ -132,6 +132,10 @@ export type RunQuery = {
 export const runs = (query: RunQuery = {}): Promise<{ runs: RunRow[]; next: string | null }> =>
   get("/api/runs", query);
 
+/** The ids of the newest runs that begin or end with this part, of 8 or more characters. */
+export const runIds = async (idPart: string): Promise<string[]> =>
+  (await get<{ ids: string[] }>("/api/ids", { kind: "run", part: idPart })).ids;
+
 /** The run that was started last in a thread. */
 export const newestRun = async (threadId: string): Promise<string | undefined> =>
   (await get<{ runs: RunRow[] }>("/api/runs", { thread_id: threadId, limit: 1 })).runs[0]?.run_id;

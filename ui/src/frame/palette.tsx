@@ -1,10 +1,11 @@
 /**
  * The command palette: Ctrl-K, a few letters, Enter. Places, agents to talk to, chats by their titles and messages, and
- * runs by a part of their id.
+ * runs by their id, or by 8 or more characters of it.
  */
 
 import { useEffect, useState } from "preact/hooks";
-import { agents, runs, search } from "../api/calls";
+import { agents, runIds, search } from "../api/calls";
+import type { SearchPage } from "../api/wire";
 import { useCell } from "../state/cell";
 import { placeOfHit } from "../views/chats/found";
 import { about, offered, wantedAgent } from "../views/chats/offered";
@@ -14,13 +15,15 @@ import { useReading } from "../state/requests";
 import { go, href, type Route } from "../state/route";
 import { brief } from "../parts/text/words";
 import { Dialog } from "./dialog";
+import { Failure } from "./failure";
 
 type Command = { name: string; hint: string; act: () => void };
 type Found = { name: string; hint: string; to: Route };
 
 const MOST = 12;
-const MOST_RUNS = 5;
-const ID_PART = /^[0-9a-f][0-9a-f-]{3,35}$/i;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ID_PART = /^[0-9a-f-]{8,35}$/;
+const NOTHING: SearchPage = { threads: [], messages: [], next: null };
 const PLACES: [name: string, route: Route][] = [
   ["New chat", { view: "chats" }],
   ["Channels", { view: "channels" }],
@@ -32,7 +35,8 @@ const PLACES: [name: string, route: Route][] = [
 export function Palette({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useCommands(text).slice(0, MOST);
+  const { commands, isPending, failures } = useCommands(text);
+  const found = commands.slice(0, MOST);
   const chosen = Math.min(at, found.length - 1);
   const run = (command: Command | undefined) => {
     if (command === undefined) return;
@@ -53,7 +57,7 @@ export function Palette({ close }: { close: () => void }) {
         aria-label="Command"
         aria-controls="commands"
         aria-activedescendant={found.length ? `command-${chosen}` : undefined}
-        placeholder="A place, an agent, words of a chat, or a part of a run's id"
+        placeholder="A place, an agent, words of a chat, or 8 characters of a run's id"
         value={text}
         autofocus
         onInput={(event) => {
@@ -76,17 +80,33 @@ export function Palette({ close }: { close: () => void }) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="faint">Nothing is called like that.</p>}
+      {failures.map((failure) => (
+        <Failure key={failure} text={failure} />
+      ))}
+      {found.length === 0 && isPending && (
+        <p class="faint" role="status">
+          Searching…
+        </p>
+      )}
+      {found.length === 0 && !isPending && failures.length === 0 && <p class="faint">Nothing is called like that.</p>}
     </Dialog>
   );
 }
 
-/** The commands in which every word of the text occurs, then what the server finds. */
-function useCommands(text: string): Command[] {
-  const { value: known } = useReading(agents, []);
+type Commands = { commands: Command[]; isPending: boolean; failures: string[] };
+
+/** The commands in which every word of the text occurs, then what the server finds. Each request fails alone. */
+function useCommands(text: string): Commands {
+  const wanted = text.trim();
+  const later = useLater(wanted);
+  const known = useReading(agents, []);
+  const part = idPartIn(later);
+  const said = useReading(async () => (later ? search(later) : NOTHING), [later]);
+  const ids = useReading(async () => (part ? runIds(part) : []), [part]);
   const chats = useCell(titles);
-  const words = text.trim().toLowerCase().split(/\s+/);
-  const talk = offered(known ?? []).map((agent) => ({
+  const words = wanted.toLowerCase().split(/\s+/);
+  const id = idIn(wanted);
+  const talk = offered(known.value ?? []).map((agent) => ({
     name: `Talk to ${agent.displayName}`,
     hint: about(agent) || "agent",
     act: () => {
@@ -94,10 +114,8 @@ function useCommands(text: string): Command[] {
       go({ view: "chats" });
     },
   }));
-  const wanted = text.trim();
-  const later = useLater(wanted);
-  const { value: found } = useReading(() => look(later), [later]);
   const all: Command[] = [
+    ...(id ? [{ name: id, hint: "run", act: () => go({ view: "runs", id }) }] : []),
     ...PLACES.map(([name, route]) => ({ name, hint: "place", act: () => go(route) })),
     ...talk,
     ...[...chats].map(([id, title]) => ({ name: title, hint: "chat", act: () => go({ view: "chats", id }) })),
@@ -105,40 +123,43 @@ function useCommands(text: string): Command[] {
   const fits = ({ name, hint }: Command) =>
     words.every((word) => `${name} ${hint}`.toLowerCase().includes(word));
   const loaded = new Set([...chats].map(([id]) => href({ view: "chats", id })));
-  return [
-    ...all.filter(fits),
-    ...(later === wanted ? (found ?? []) : [])
-      .map(({ name, hint, to }) => ({ name, hint, act: () => go(to), isListed: loaded.has(href(to)) }))
-      .filter((command) => !command.isListed || !fits(command)),
-  ];
+  const isSettled = later === wanted;
+  const found = isSettled ? [...asRuns(ids.value ?? []), ...asHits(said.value ?? NOTHING, later)] : [];
+  const readings = [known, said, ids];
+  return {
+    commands: [
+      ...all.filter(fits),
+      ...found
+        .map(({ name, hint, to }) => ({ name, hint, act: () => go(to), isListed: loaded.has(href(to)) }))
+        .filter((command) => !command.isListed || !fits(command)),
+    ],
+    isPending: !isSettled || readings.some(({ value, failure }) => value === undefined && failure === undefined),
+    failures: [...new Set(readings.flatMap(({ failure }) => failure ?? []))],
+  };
 }
 
-/** Chats and messages with these words, and runs whose id begins or ends with them. */
-async function look(text: string): Promise<Found[]> {
-  if (!text) return [];
-  const isId = ID_PART.test(text);
-  const [said, ids] = await Promise.all([
-    search(text),
-    isId ? runs({ id_part: text.toLowerCase(), limit: MOST_RUNS }) : undefined,
-  ]);
-  return [
-    ...(ids?.runs ?? []).map(({ run_id: id, agent }) => ({
-      name: id,
-      hint: `run of ${agent}`,
-      to: { view: "runs", id } as const,
-    })),
-    ...said.threads.map(({ thread_id: id, title }) => ({
-      name: title,
-      hint: "chat",
-      to: { view: "chats", id } as const,
-    })),
-    ...said.messages.map((hit) => ({
-      name: brief(hit.text),
-      hint: `message in ${hit.title ?? "a new chat"}`,
-      to: placeOfHit(hit, text),
-    })),
-  ];
-}
+/** The whole id that the text is; undefined for anything else. */
+export const idIn = (text: string): string | undefined => {
+  const id = text.toLowerCase();
+  return ID.test(id) ? id : undefined;
+};
+
+/** The part of an id that the text may be; undefined for a whole id and for less than the server looks up. */
+export const idPartIn = (text: string): string | undefined => {
+  const part = text.toLowerCase();
+  return ID_PART.test(part) ? part : undefined;
+};
+
+const asRuns = (ids: string[]): Found[] => ids.map((id) => ({ name: id, hint: "run", to: { view: "runs", id } }));
+
+const asHits = ({ threads, messages }: SearchPage, text: string): Found[] => [
+  ...threads.map(({ thread_id: id, title }) => ({ name: title, hint: "chat", to: { view: "chats", id } as const })),
+  ...messages.map((hit) => ({
+    name: brief(hit.text),
+    hint: `message in ${hit.title ?? "a new chat"}`,
+    to: placeOfHit(hit, text),
+  })),
+];
 
 /** Whether the palette is open; also listens to Ctrl-K, everywhere. */
 export function usePalette(): [boolean, (isOpen: boolean) => void] {
