@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isMissing, sentence } from "../api/http";
 import { keyGiven } from "../api/key";
 import { useCell } from "./cell";
+import { Newest } from "./newest";
 
 export type Reading<T> = {
   value: T | undefined;
@@ -15,29 +16,30 @@ export type Reading<T> = {
 
 type Found<T> = { value?: T; failure?: string; isMissing?: boolean };
 
-/** The result of `read`. Read again when `inputs` change, when the tab comes to the foreground, and every `everyMs`. */
+/**
+ * The result of `read`. Read again when `inputs` change, when the tab comes to the foreground, and every `everyMs`
+ * unless a read is under way.
+ */
 export function useReading<T>(read: () => Promise<T>, inputs: readonly unknown[], everyMs?: number): Reading<T> {
   const [found, setFound] = useState<Found<T>>({});
-  const latest = useRef(0);
+  const { current: newest } = useRef(new Newest());
   const key = useCell(keyGiven);
   const again = useCallback(async () => {
-    const asked = ++latest.current;
-    const isLatest = () => asked === latest.current;
-    try {
-      const value = await read();
-      if (isLatest()) setFound((before) => (same(before.value, value) && !before.failure ? before : { value }));
-    } catch (error) {
-      if (isLatest()) setFound((before) => ({ ...before, failure: sentence(error), isMissing: isMissing(error) }));
-    }
+    const found = await newest.take(read);
+    if (found === undefined) return;
+    if ("value" in found) {
+      const { value } = found;
+      setFound((before) => (same(before.value, value) && !before.failure ? before : { value }));
+    } else setFound((before) => ({ ...before, failure: sentence(found.error), isMissing: isMissing(found.error) }));
   }, [...inputs, key]);
   useEffect(() => {
     setFound({});
     void again();
     const look = () => document.visibilityState === "visible" && void again();
     document.addEventListener("visibilitychange", look);
-    const timer = everyMs && setInterval(look, everyMs);
+    const timer = everyMs && setInterval(() => newest.isOpen || look(), everyMs);
     return () => {
-      latest.current += 1;
+      newest.drop();
       document.removeEventListener("visibilitychange", look);
       clearInterval(timer);
     };
