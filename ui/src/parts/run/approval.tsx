@@ -15,13 +15,16 @@ type Asked = Pick<Approval, "id" | "kind" | "tool" | "input">;
 export function ApprovalCard({ approval, isPast }: { approval: Approval; isPast: boolean }) {
   if (approval.state !== "pending") return <Verdict approval={approval} />;
   return (
-    <div class="approval" role="group" aria-label={`Approval ${approval.tool}`} data-approval={approval.id}>
+    <div class="approval" role="group" aria-label={titleOf(approval)} data-approval={approval.id}>
       <p class="asks">{wording(approval)}</p>
       <Input input={approval.input} />
       {isPast ? <p class="faint">No decision yet.</p> : <Decide approval={approval} />}
     </div>
   );
 }
+
+/** The name of the card, for tests and screen readers. */
+export const titleOf = ({ tool }: Pick<Asked, "tool">): string => `Approval ${revealed(tool)}`;
 
 /** What the person is asked. */
 export function wording({ kind, tool, input }: Asked): string {
@@ -106,7 +109,7 @@ function Confirming({ tool, isBusy, answer, back }: Form & { tool: string }) {
   return (
     <div class="confirming" role="group" aria-label="Confirm" onKeyDown={(event) => event.key === "Escape" && back()}>
       <p>
-        If the first call of <code>{tool}</code> took effect, it happens twice. This cannot be undone.
+        If the first call of <code>{revealed(tool)}</code> took effect, it happens twice. This cannot be undone.
       </p>
       <div class="buttons">
         <button

@@ -24,14 +24,14 @@ export function CallCard({ call, isPast, isOver }: { call: Call; isPast: boolean
     <div
       class="call"
       role="group"
-      aria-label={`Tool call ${call.tool}`}
+      aria-label={`Tool call ${revealed(call.tool)}`}
       data-call={call.callId}
       data-state={call.state}
     >
       <details open={call.state === "started" && call.streamed !== ""}>
         <summary>
           <span class="dot" data-is={call.state} aria-hidden="true" />
-          <code class="tool">{call.tool}</code>
+          <code class="tool">{revealed(call.tool)}</code>
           <span class="hint">{revealed(brief(call.input))}</span>
           <span class="faint">
             {isOver && isOpen(call) ? "not called" : WORDS[call.state]} <Time call={call} isPast={isPast || isOver} />

@@ -6,7 +6,7 @@ import type { Wait } from "../../log/fold/state";
 import { href } from "../../state/route";
 import { CodeBlock } from "../text/code";
 import { Input } from "../text/input";
-import { brief, countdown, isPlain, short, shown } from "../text/words";
+import { brief, countdown, isPlain, revealed, short, shown } from "../text/words";
 import { AnswerForm } from "../waits/answer";
 
 /** `isPast`: it cannot be answered. `isInCall`: the card of the call says what was asked. */
@@ -37,11 +37,13 @@ type Asked = { kind: string; name: string; prompt?: string | null };
 
 /** The name of the card, for tests and screen readers. */
 export const titleOf = ({ kind, name, prompt }: Asked): string =>
-  kind === "client_tool" ? `Client tool ${name}` : `Question ${prompt ?? name}`;
+  revealed(kind === "client_tool" ? `Client tool ${name}` : `Question ${prompt ?? name}`);
 
 /** What the person or the client is asked. */
 export const question = ({ kind, name, prompt }: Asked): string =>
-  kind === "client_tool" ? `The agent calls the client's tool ${name}. What is its result?` : (prompt ?? name);
+  revealed(
+    kind === "client_tool" ? `The agent calls the client's tool ${name}. What is its result?` : (prompt ?? name),
+  );
 
 const OUTCOMES: Record<Exclude<Wait["state"], "pending">, string> = {
   answered: "Answered",

@@ -6,11 +6,14 @@ export function CodeBlock({
   code,
   language,
   label = "Copy code",
+  copied = code,
   isCode = false,
 }: {
   code: string;
   language?: string;
   label?: string;
+  /** What the button copies, if it is not what is shown. */
+  copied?: string;
   /** Whether it is in a programming language, and is to be coloured. */
   isCode?: boolean;
 }) {
@@ -18,7 +21,7 @@ export function CodeBlock({
     <figure class="code">
       <figcaption>
         <span>{language}</span>
-        <CopyButton text={() => code} label={label} />
+        <CopyButton text={() => copied} label={label} />
       </figcaption>
       <pre tabIndex={0}>
         <code>{isCode ? <Highlighted code={code} language={language ?? ""} /> : code}</code>

@@ -1,6 +1,6 @@
 /**
  * What a tool is given, in its own order. Text of several lines, such as code, is shown as it would be read; what
- * stands between such texts as JSON. Characters that cannot be seen are shown as escapes.
+ * stands between such texts as JSON. Characters that cannot be seen are shown as escapes, and copied as they are.
  */
 
 import type { Json } from "../../log/events";
@@ -12,11 +12,18 @@ export function Input({ input }: { input: Json }) {
     <>
       {partsOf(input).map(({ name, value }, place) =>
         name === undefined ? (
-          <CodeBlock key={place} code={revealed(shown(value)) || "{}"} language="input" label="Copy input" />
+          <CodeBlock
+            key={place}
+            code={revealed(shown(value)) || "{}"}
+            copied={shown(value) || "{}"}
+            language="input"
+            label="Copy input"
+          />
         ) : (
           <CodeBlock
             key={place}
             code={revealed(String(value).trimEnd())}
+            copied={String(value)}
             language={revealed(name)}
             label={`Copy ${revealed(name)}`}
           />

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { partsOf } from "./input";
+import { question, titleOf } from "../run/wait";
+import { Input, partsOf } from "./input";
 import { clock, clockOrDay, duration, revealed, shown } from "./words";
 
 test("a duration has no unit that is full", () => {
@@ -46,4 +47,30 @@ test("what changes the direction of text or has no width is shown as an escape",
   assert.equal(revealed(`a${hidden}b`), `a${escapes.map((code) => `\\u${code}`).join("")}b`);
   assert.equal(revealed("two\r\nlines,\ta tab, Grüße, שלום, 🚢"), "two\r\nlines,\ta tab, Grüße, שלום, 🚢");
   assert.deepEqual(JSON.parse(revealed(shown({ to: `ann${hidden}` }))), { to: `ann${hidden}` });
+});
+
+test("letters that fonts draw as nothing are shown as escapes", () => {
+  for (const hidden of ["\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u2800", "\u3164", "\ufe0f", "\uffa0"])
+    assert.equal(revealed(`a${hidden}b`), `a\\u${hidden.charCodeAt(0).toString(16).padStart(4, "0")}b`);
+  assert.equal(revealed("\u{e0100}"), "\\udb40\\udd00");
+  assert.equal(revealed("a\rb\r\n"), "a\\u000db\r\n");
+});
+
+test("questions and tool names are shown with escapes", () => {
+  assert.equal(question({ kind: "question", name: "ask", prompt: "Pay\u202e?" }), "Pay\\u202e?");
+  assert.equal(titleOf({ kind: "question", name: "ask\u200b" }), "Question ask\\u200b");
+  assert.equal(titleOf({ kind: "client_tool", name: "pay\u2800" }), "Client tool pay\\u2800");
+  assert.match(question({ kind: "client_tool", name: "pay\u2800" }), /pay\\u2800/);
+});
+
+test("an input is copied as it is, not as it is shown", () => {
+  const input = { code: "rm\u202e\nls\n", to: "ann\u200b" };
+  const blocks = Input({ input }).props.children as { props: { code: string; copied: string } }[];
+  assert.deepEqual(
+    blocks.map(({ props: { code, copied } }) => [code, copied]),
+    [
+      ["rm\\u202e\nls", input.code],
+      ['{\n  "to": "ann\\u200b"\n}', JSON.stringify({ to: input.to }, null, 2)],
+    ],
+  );
 });

@@ -75,12 +75,12 @@ export function brief(value: Json | undefined, most = 80): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Control characters, those that change the direction of text, and those without width. Lines and tabs stay. */
-const UNSEEN = new RegExp(
-  "[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]" +
-    "|\\r(?!\\n)|[\\u{e0000}-\\u{e007f}]",
-  "gu",
-);
+/**
+ * Control characters, those that change the direction of text, those that fonts draw as nothing, and separators of
+ * lines and paragraphs. \n, \r\n and tabs stay.
+ */
+const UNSEEN =
+  /(?![\n\t]|\r\n)[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Bidi_Control}\u2028\u2029\u2800]/gu;
 
 /** The text with characters that cannot be seen escaped as in JSON. A person approves what is on screen. */
 export const revealed = (text: string): string =>

@@ -12,7 +12,7 @@ import { onKey } from "../../frame/help";
 import { useQuery } from "../../state/query";
 import { href } from "../../state/route";
 import type { WaitRow } from "../../api/wire";
-import { Decide, wording } from "../../parts/run/approval";
+import { Decide, titleOf as titleOfApproval, wording } from "../../parts/run/approval";
 import { question, TimeLeft, titleOf } from "../../parts/run/wait";
 import { Input } from "../../parts/text/input";
 import { ago, short } from "../../parts/text/words";
@@ -210,7 +210,8 @@ function askedBy(row: WaitRow): string {
 }
 
 function nameOf(row: WaitRow): string {
-  return approvalOf(row) ? `Approval ${row.name}` : titleOf(row);
+  const approval = approvalOf(row);
+  return approval ? titleOfApproval(approval) : titleOf(row);
 }
 
 function Reply({ row, done }: { row: WaitRow; done: Shown["done"] }) {
