@@ -78,6 +78,19 @@ async def test_a_file_that_the_server_refuses_is_explained(new_tab: NewTab, any_
     await tab.page.get_by_test_id("files").set_input_files(tmp_path / "a.png")
     await expect(tab.page.get_by_role("alert")).to_contain_text("not of the type image/png")
     await expect(tab.page.get_by_role("button", name="Send")).to_be_disabled()
+    await tab.page.get_by_role("link", name="Runs").click()
+    await expect(tab.page.get_by_role("heading", name="Runs")).to_be_visible()
+    await tab.page.get_by_role("link", name="Chats", exact=True).click()
+    await expect(tab.page.get_by_role("textbox", name="Message")).to_be_visible()
+    await expect(tab.page.get_by_role("alert")).to_have_count(0)
+    await tab.page.get_by_test_id("files").set_input_files(tmp_path / "a.png")
+    await expect(tab.page.get_by_role("alert")).to_contain_text("not of the type image/png")
+    await tab.choose("rememberer")
+    await tab.say("without the picture")
+    await expect(tab.runs).to_have_count(1)
+    await tab.page.get_by_role("link", name="New chat", exact=True).click()
+    await expect(tab.page.get_by_role("heading", name="Talk to an agent")).to_be_visible()
+    await expect(tab.page.get_by_role("alert")).to_have_count(0)
 
 
 async def test_files_that_were_not_sent_yet_survive_a_change_of_the_view(tab: Tab, tmp_path: Path) -> None:

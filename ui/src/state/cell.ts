@@ -23,6 +23,19 @@ export class Cell<T> {
   }
 }
 
+/** Cells by name, each made when it is first asked for. */
+export class Cells<T> {
+  private readonly made = new Map<string, Cell<T>>();
+
+  constructor(private readonly first: T) {}
+
+  of(name: string): Cell<T> {
+    const cell = this.made.get(name) ?? new Cell(this.first);
+    this.made.set(name, cell);
+    return cell;
+  }
+}
+
 /** The value of a cell, in a component that is drawn again when it changes. */
 export function useCell<T>(cell: Cell<T>): T {
   const [, redraw] = useState<unknown>();

@@ -1,8 +1,8 @@
 /** Files for the next message: chosen, pasted or dropped, and uploaded at once. */
 
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { sentence } from "../../api/http";
-import { Cell, useCell } from "../../state/cell";
+import { Cells, useCell } from "../../state/cell";
 import { isPicture, weight, type FileRef } from "./files";
 import { Picture } from "./list";
 import { upload } from "./transfer";
@@ -12,26 +12,23 @@ export type Attached = {
   isBusy: boolean;
   failure: string | undefined;
   add: (files: Iterable<File>) => void;
-  remove: (...ids: string[]) => void;
+  remove: (id: string) => void;
+  /** These files are sent. */
+  clear: (ids: string[]) => void;
 };
 
 /** `open`: uploads that continue. */
 type Uploads = { files: readonly FileRef[]; open: number; failure?: string | undefined };
 
 const NONE: Uploads = { files: [], open: 0 };
-const drafts = new Map<string, Cell<Uploads>>();
-
-function draftOf(name: string): Cell<Uploads> {
-  const cell = drafts.get(name) ?? new Cell(NONE);
-  drafts.set(name, cell);
-  return cell;
-}
+const drafts = new Cells(NONE);
 
 /** `draft`: the name under which files that were not sent yet are kept, while the page is open. */
 export function useAttached(draft: string): Attached {
-  const cell = draftOf(draft);
+  const cell = drafts.of(draft);
   const { files, open, failure } = useCell(cell);
   const change = (to: (now: Uploads) => Partial<Uploads>) => cell.set({ ...cell.get(), ...to(cell.get()) });
+  useLayoutEffect(() => change(() => ({ failure: undefined })), [cell]); // it is about another visit
   const add = (chosen: Iterable<File>) => {
     change(() => ({ failure: undefined }));
     for (const file of chosen) {
@@ -42,9 +39,10 @@ export function useAttached(draft: string): Attached {
         .finally(() => change((now) => ({ open: now.open - 1 })));
     }
   };
-  const remove = (...ids: string[]) =>
-    change((now) => ({ files: now.files.filter((file) => !ids.includes(file.file_id)) }));
-  return { files, isBusy: open > 0, failure, add, remove };
+  const without = (ids: string[]) => cell.get().files.filter((file) => !ids.includes(file.file_id));
+  const remove = (id: string) => change(() => ({ files: without([id]) }));
+  const clear = (ids: string[]) => change(() => ({ files: without(ids), failure: undefined }));
+  return { files, isBusy: open > 0, failure, add, remove, clear };
 }
 
 export function AttachButton({ add }: { add: (files: Iterable<File>) => void }) {

@@ -14,7 +14,7 @@ import { choicesTo, isCurrent, way, type Choices, type Place } from "../../log/d
 import { isOver } from "../../log/events";
 import { useLog } from "../../log/follow/logs";
 import { go, type Found } from "../../state/route";
-import { Composer } from "./composer";
+import { Composer, type Send } from "./composer";
 import { ShareButton } from "./share";
 import { ChatOptions } from "./options";
 import { useMessageInView } from "./message-in-view";
@@ -39,15 +39,18 @@ export function Chat({ id, found, changed }: { id: string; found: Found | undefi
   };
   const files = useReading(() => api.messageFiles(id), [id, turns?.at(-1)?.runId]).value;
   const judged = useFeedback(id, (turns ?? []).map((turn) => turn.runId));
-  const say = (text: string, sent: string[]) =>
+  const say: Send = (text, sent, clear) =>
     start(async () => {
-      if (isCurrent(places)) await api.say(id, text, sent);
-      else await sayAfter(id, places, text, sent);
+      const to = isCurrent(places) ? id : await forkAfter(id, places);
+      await api.say(to, text, sent);
+      clear();
+      if (to !== id) go({ view: "chats", id: to });
       await refresh();
     });
-  const steer = (text: string, sent: string[]) =>
+  const steer: Send = (text, sent, clear) =>
     start(async () => {
       await api.say(id, text, sent, "steer");
+      clear();
       await refresh();
     });
   const edit = async (runId: string, text: string) => {
@@ -124,8 +127,7 @@ export function Chat({ id, found, changed }: { id: string; found: Found | undefi
   );
 }
 
-type Say = (text: string, files: string[]) => void;
-type Saying = { say: Say; steer: Say | undefined; isBusy: boolean; failure: string | undefined };
+type Saying = { say: Send; steer: Send | undefined; isBusy: boolean; failure: string | undefined };
 
 /** The composer knows of the last run: while it continues, it can be stopped, and a message can reach it. */
 function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft: string; runId: string }) {
@@ -148,13 +150,9 @@ function Writing({ draft, runId, say, steer, isBusy, failure }: Saying & { draft
   );
 }
 
-/** Continue a superseded branch: that is a fork. */
-async function sayAfter(id: string, places: readonly Place[], text: string, files: string[]): Promise<void> {
-  const last = places.at(-1)?.turn.runId ?? "";
-  const { thread_id } = await api.forkThread(id, last);
-  await api.say(thread_id, text, files);
-  go({ view: "chats", id: thread_id });
-}
+/** The id of a new chat that continues a superseded branch. */
+const forkAfter = async (id: string, places: readonly Place[]): Promise<string> =>
+  (await api.forkThread(id, places.at(-1)?.turn.runId ?? "")).thread_id;
 
 /** The feedback on the turns, by run. It stays on screen while it is read again for other turns. */
 function useFeedback(id: string, runIds: string[]): Reading<Record<string, Feedback>> {

@@ -3,18 +3,22 @@
  * something else, such as an example, is sent meanwhile.
  */
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { AttachButton, AttachedFiles, useAttached } from "../../parts/files/attaching";
 import { Failure } from "../../frame/failure";
+import { Cells, useCell } from "../../state/cell";
+
+/** `clear` is to be called when the server has the message, also if the composer is gone by then. */
+export type Send = (text: string, files: string[], clear: () => void) => void;
 
 type Composing = {
-  send: (text: string, files: string[]) => void;
+  send: Send;
   isBusy: boolean;
   failure: string | undefined;
   placeholder: string;
   stop?: (() => void) | undefined;
   /** Give the message to the run that is under way. `send` lets it wait for the end of that run. */
-  steer?: ((text: string, files: string[]) => void) | undefined;
+  steer?: Send | undefined;
   hasFocus?: boolean;
   /** Whether a message may have files. */
   takesFiles?: boolean;
@@ -22,9 +26,7 @@ type Composing = {
   draft: string;
 };
 
-const drafts = new Map<string, string>();
-/** What is being sent, by draft. */
-const sent = new Map<string, { text: string; files: string[] }>();
+const drafts = new Cells("");
 
 const TALLEST = 240;
 
@@ -39,31 +41,16 @@ export function Composer({
   takesFiles = false,
   draft,
 }: Composing) {
-  const [text, setDrafted] = useState(drafts.get(draft) ?? "");
-  const setText = (written: string) => {
-    drafts.set(draft, written);
-    setDrafted(written);
-  };
+  const cell = drafts.of(draft);
+  const text = useCell(cell);
   const attached = useAttached(draft);
   const area = useRef<HTMLTextAreaElement>(null);
-  const wasBusy = useRef(false);
   useLayoutEffect(() => {
     const element = area.current;
     if (!element) return;
     element.style.height = "auto";
     element.style.height = `${Math.min(TALLEST, element.scrollHeight)}px`;
   }, [text]);
-  useLayoutEffect(() => {
-    if (wasBusy.current && !isBusy) {
-      const mine = sent.get(draft);
-      sent.delete(draft);
-      if (mine && !failure) {
-        if (text === mine.text) setText("");
-        attached.remove(...mine.files);
-      }
-    }
-    wasBusy.current = isBusy;
-  }, [isBusy, failure]);
   useLayoutEffect(() => {
     if (hasFocus && matchMedia("(pointer: fine)").matches) area.current?.focus();
   }, []);
@@ -72,8 +59,10 @@ export function Composer({
   const submit = (deliver = send) => {
     if (!isReady) return;
     const files = attached.files.map((file) => file.file_id);
-    sent.set(draft, { text, files });
-    deliver(text.trim(), files);
+    deliver(text.trim(), files, () => {
+      if (cell.get() === text) cell.set("");
+      attached.clear(files);
+    });
   };
   /** Take the files of a paste or a drop, if there are any. Text is left to the browser. */
   const take = (event: Event, found: FileList | undefined) => {
@@ -101,7 +90,7 @@ export function Composer({
           aria-label="Message"
           placeholder={placeholder}
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => cell.set(event.currentTarget.value)}
           onPaste={(event) => take(event, event.clipboardData?.files)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

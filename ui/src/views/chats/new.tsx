@@ -21,10 +21,11 @@ export function NewChat({ began }: { began: () => void }) {
   const talking = all.find(({ id }) => id === chosen) ?? all[0];
   const agent = talking?.id;
 
-  const ask = (text: string, files: string[] = []) =>
+  const ask = (text: string, files: string[] = [], clear?: () => void) =>
     start(async () => {
       const { thread_id } = await openThread(agent);
       await say(thread_id, text, files);
+      clear?.();
       began();
       go({ view: "chats", id: thread_id });
     });
