@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.page.conftest import Site
 from tests.page.page_tab import Tab, ended
@@ -156,6 +156,29 @@ async def test_runs_are_filtered_by_all_that_is_known_of_them(tab: Tab, any_site
     await table.get_by_role("row").nth(1).get_by_role("cell").last.click(force=True)  # a row is a link
     await expect(page).to_have_url(f"{any_site.url}/#/runs/{dear}")
     await expect(page.get_by_role("slider", name="Event")).to_be_visible()
+
+
+async def test_a_list_of_all_pages_says_that_older_runs_need_a_filter(tab: Tab, any_site: Site) -> None:
+    run_id = await any_site.api.post("rememberer", "one of many", await any_site.api.thread(agent="rememberer"))
+    await any_site.api.ended(run_id)
+    [row] = (await any_site.api.http.get("/api/runs", params={"limit": 1})).json()["runs"]
+    asked: list[str] = []
+
+    async def one(route: Route) -> None:
+        asked.append(route.request.url)
+        await route.fulfill(json={"runs": [{**row, "run_id": f"run-{len(asked)}"}], "next": "older"})
+
+    await tab.page.route(re.compile(r"/api/runs\?.*limit=50"), one)
+    await tab.open("runs?pages=40")
+    await expect(tab.page.get_by_text("Older runs: use a filter.")).to_be_visible()
+    await expect(tab.page.get_by_role("button", name="Earlier runs")).to_have_count(0)
+
+
+async def test_a_filter_of_the_address_is_on_screen_or_dropped(tab: Tab) -> None:
+    await tab.open("runs?status=ended&agent=of-old&age=constructor&cost=$2")
+    for name, value in {"Status": "", "Agent": "of-old", "Age": "", "Cost": ""}.items():
+        await expect(tab.page.get_by_role("combobox", name=name, exact=True)).to_have_value(value)
+    await expect(tab.page.get_by_text("No run fits.")).to_be_visible()
 
 
 async def test_filters_and_pages_stay_when_a_run_was_opened(tab: Tab, any_site: Site) -> None:

@@ -1,4 +1,4 @@
-/** A list of values to choose one from, or all. */
+/** A list of values to choose one from, or all. A value that is no option, such as an old agent, is shown too. */
 
 type Chosen = {
   name: string;
@@ -8,6 +8,7 @@ type Chosen = {
 };
 
 export function Choice({ name, options, value, choose }: Chosen) {
+  const all = value === undefined || options.includes(value) ? options : [...options, value];
   return (
     <label class="inline">
       {name}
@@ -17,7 +18,7 @@ export function Choice({ name, options, value, choose }: Chosen) {
         onChange={(event) => choose(event.currentTarget.value || undefined)}
       >
         <option value="">all</option>
-        {options.map((option) => (
+        {all.map((option) => (
           <option key={option}>{option}</option>
         ))}
       </select>

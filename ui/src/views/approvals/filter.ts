@@ -13,7 +13,7 @@ export type Filter = { agent?: string | undefined; tool?: string | undefined; ag
 export const filterOf = ({ agent, tool, age }: Query): Filter => ({
   agent,
   tool,
-  age: age !== undefined && age in AGES ? (age as Age) : undefined,
+  age: age !== undefined && Object.hasOwn(AGES, age) ? (age as Age) : undefined,
 });
 
 export function fits(row: WaitRow, { agent, tool, age }: Filter, now = Date.now()): boolean {

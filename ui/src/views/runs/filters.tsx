@@ -3,6 +3,7 @@
 import { agents, type RunQuery } from "../../api/calls";
 import { Choice } from "../../frame/choice";
 import type { Status } from "../../log/events";
+import type { Query } from "../../state/query";
 import { useReading } from "../../state/requests";
 
 const STATUSES: Status[] = ["queued", "running", "waiting", "done", "error", "canceled"];
@@ -63,6 +64,16 @@ function Words({ name, value, choose }: Written) {
     </label>
   );
 }
+
+/** The filter that the address names, without a status, an age or a cost that is not offered. Pure. */
+export const filterOf = ({ status, agent, age, cost, error, id }: Query): Filter => ({
+  status: STATUSES.find((each) => each === status),
+  agent,
+  age: age !== undefined && Object.hasOwn(AGES, age) ? age : undefined,
+  cost: cost !== undefined && Object.hasOwn(COSTS, cost) ? cost : undefined,
+  error,
+  id,
+});
 
 /** The filter as the server takes it, at this time. Pure. */
 export function queryOf(filter: Filter, now = Date.now()): RunQuery {

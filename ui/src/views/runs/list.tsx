@@ -9,7 +9,7 @@ import { useReading } from "../../state/requests";
 import { useLater } from "../../state/later";
 import { href } from "../../state/route";
 import { ago, brief, duration, money, short } from "../../parts/text/words";
-import { Filters, queryOf, type Filter } from "./filters";
+import { filterOf, Filters, queryOf, type Filter } from "./filters";
 import { StatusChip } from "./status";
 import { Failure } from "../../frame/failure";
 import { Loading } from "../../frame/states";
@@ -21,7 +21,7 @@ const MOST_PAGES = 40; // older runs are found by a filter
 
 export function RunList() {
   const [{ pages: shown, ...rest }, setQuery] = useQuery();
-  const filter: Filter = rest;
+  const filter = filterOf(rest);
   const pages = Math.min(MOST_PAGES, Math.max(1, Math.floor(Number(shown)) || 1));
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const choose = (id: string, isOn: boolean) =>
@@ -90,6 +90,7 @@ export function RunList() {
             Earlier runs
           </button>
         )}
+        {page?.next && pages === MOST_PAGES && <p class="faint pad">Older runs: use a filter.</p>}
       </div>
     </main>
   );
