@@ -51,6 +51,17 @@ async def test_the_dashboard_counts_runs_and_failures_by_day_and_agent(tab: Tab,
     await expect(chart).to_have_accessible_name(re.compile(r": runs 2\.$"))
 
 
+async def test_an_address_of_all_owners_reads_the_figures_of_all_at_once(tab: Tab) -> None:
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url))
+    await tab.open("overview?owners=all")
+    await expect(tab.page.get_by_role("checkbox", name="All owners")).to_be_checked()
+    await expect(tab.page.get_by_role("img", name=re.compile("^Runs"))).to_be_visible()
+    figures = [url for url in asked if "/api/statistics" in url]
+    assert figures
+    assert all("all=true" in url for url in figures)
+
+
 async def test_only_a_key_that_operates_sees_the_runs_of_all_owners(new_tab: NewTab, locked: Server) -> None:
     keys = {
         "ann": await locked.key("ann", "read", "write"),

@@ -20,11 +20,15 @@ export function Dashboard() {
   const change = (part: Readonly<Record<string, string | undefined>>) => setQuery({ ...query, ...part });
   const days = SPANS.find((span) => span === query["days"]) ?? "14";
   const agent = query["agent"];
-  const { value: who } = useReading(me, []);
+  const { value: who, failure: unknown, again: askAgain } = useReading(me, []);
   const canSeeAll = who?.scopes.includes("operate") ?? false;
   const isOfAll = query["owners"] === "all" && canSeeAll;
-  const read = () => statistics({ days: Number(days), agent, all: isOfAll || undefined });
-  const { value: found, failure, again } = useReading(read, [days, agent, isOfAll], EVERY);
+  const isUnsure = query["owners"] === "all" && who === undefined; // it is not known yet what the key may see
+  const read = async () =>
+    isUnsure ? undefined : statistics({ days: Number(days), agent, all: isOfAll || undefined });
+  const reading = useReading(read, [days, agent, isOfAll, isUnsure], EVERY);
+  const found = reading.value;
+  const failure = isUnsure ? unknown : reading.failure;
   const known = useKnown(found, agent);
   return (
     <main class="view page">
@@ -56,7 +60,7 @@ export function Dashboard() {
           Days are in UTC. Deleted runs are not counted. Tokens and cost of a child run count for the run that started
           it.
         </p>
-        <Failure text={failure} again={again} />
+        <Failure text={failure} again={isUnsure ? askAgain : reading.again} />
         {!found && !failure && <Loading />}
         {found && found.days.every(({ runs }) => runs === 0) && <p class="faint">No runs in these days.</p>}
         {found && <Queue found={found} />}
