@@ -17,7 +17,10 @@ export type Times = {
   took: number | undefined;
 };
 
-/** Every view shows these times. Events are written a little later, and a fork has copies of events of another run. */
+/**
+ * The views of runs show these times. Events are written a little later, and a fork has copies of events of another
+ * run. A chat reads no rows: it shows the time between the first and the last event of a log.
+ */
 export function timesOf(row: Row): Times {
   const created = Date.parse(row.created_at);
   const started = moment(row.started_at);
