@@ -11,6 +11,8 @@ type Charted = {
   format: (value: number) => string;
   /** Whether the values of a day add up. */
   isStacked?: boolean;
+  /** Whether 0 is a value, as of a time. A count of 0 is nothing. */
+  hasZero?: boolean;
 };
 
 const WIDTH = 320;
@@ -18,7 +20,7 @@ const HEIGHT = 96;
 const GAP = 2;
 
 /** The bars of a day stand on each other, or in front of each other: the larger ones come first. */
-export function Chart({ title, days, series, format, isStacked = false }: Charted) {
+export function Chart({ title, days, series, format, isStacked = false, hasZero = false }: Charted) {
   const tops = days.map((_, place) => topsOf(series, place, isStacked));
   const most = Math.max(...tops.flat(), 0);
   const step = WIDTH / Math.max(1, days.length);
@@ -28,7 +30,7 @@ export function Chart({ title, days, series, format, isStacked = false }: Charte
         <strong>{title}</strong>
         <span class="faint">peak {format(most)}</span>
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={inWords(title, days, series, format)}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={inWords({ title, days, series, format, hasZero })}>
         {days.map((day, place) =>
           series.map(({ name, colour, values }, number) => {
             const value = values[place] ?? 0;
@@ -75,10 +77,13 @@ function topsOf(series: readonly Series[], place: number, isStacked: boolean): n
 }
 
 /** The days on which there was something, for people who do not see the bars. */
-function inWords(title: string, days: readonly string[], series: readonly Series[], format: Charted["format"]): string {
-  const told = days.flatMap((day, place) => {
-    const values = series.flatMap(({ name, values }) => (values[place] ? [`${name} ${format(values[place])}`] : []));
+export function inWords({ title, days, series, format, hasZero }: Charted): string {
+  const shown = days.flatMap((day, place) => {
+    const values = series.flatMap(({ name, values }) => {
+      const value = values[place] ?? null;
+      return value === null || (value === 0 && !hasZero) ? [] : [`${name} ${format(value)}`];
+    });
     return values.length ? [`${day}: ${values.join(", ")}`] : [];
   });
-  return `${title}. ${told.join(". ") || "Nothing on these days"}.`;
+  return `${title}. ${shown.join(". ") || "Nothing on these days"}.`;
 }

@@ -113,6 +113,7 @@ function Charts({ found: { days } }: { found: Statistics }) {
         title="Duration"
         days={names}
         format={duration}
+        hasZero
         series={[
           { name: "p95", colour: "amber", values: of((day) => day.took_p95_ms) },
           { name: "p50", colour: "accent", values: of((day) => day.took_p50_ms) },
@@ -122,6 +123,7 @@ function Charts({ found: { days } }: { found: Statistics }) {
         title="First token"
         days={names}
         format={duration}
+        hasZero
         series={[
           { name: "p95", colour: "amber", values: of((day) => day.first_token_p95_ms) },
           { name: "p50", colour: "accent", values: of((day) => day.first_token_p50_ms) },
@@ -131,6 +133,7 @@ function Charts({ found: { days } }: { found: Statistics }) {
         title="Queue age, p95"
         days={names}
         format={duration}
+        hasZero
         series={[{ name: "waited", colour: "amber", values: of((day) => day.waited_p95_ms) }]}
       />
       <Chart
