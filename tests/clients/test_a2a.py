@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
@@ -16,7 +15,7 @@ from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.a2a.task_reader import now, sent, translated
 from tests.faces.samples.expected import finished
-from tests.faces.samples.random_logs import every_kind, logs
+from tests.faces.samples.random_logs import drawn_logs
 from tests.support.apps import gated_app
 from tests.support.eventually import eventually
 from tests.support.fakes.push_receiver import PushReceiver
@@ -28,7 +27,6 @@ GATED_APP = Path(gated_app.__file__)
 PYTHON, NODE = "a2a_client.py", "a2a_client.mjs"
 HELLO = "Hello, dear guest."
 SECRETS = ("token-1", "credentials-1")
-EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 REPEATED = f"system: Be kind.; user: hello; assistant: {HELLO}; user: repeat"
 
 
@@ -128,16 +126,7 @@ async def test_the_same_message_follows_the_same_task_again(url: str, sqlite_flo
 
 
 async def test_the_types_of_the_library_read_random_logs_as_the_fold_does(url: str) -> None:
-    cases: list[list[Event]] = []
-
-    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
-    @given(logs)
-    @example(every_kind("rich"))
-    @example(every_kind("error"))
-    def collect(events: list[Event]) -> None:
-        cases.append(events)
-
-    collect()
+    cases = drawn_logs()
     given_lines = [{"stream": whole_stream(events), "task": now(events)} for events in cases]
     async with running("a2a_laws.py", "laws", url) as program:
         lines = b"".join(json.dumps(each).encode() + b"\n" for each in given_lines)

@@ -9,20 +9,17 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
 
-from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.ag_ui.test_translate import parts_of, read
-from tests.faces.samples.random_logs import every_kind, logs
+from tests.faces.samples.random_logs import drawn_logs
 from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
 
 PROGRAM = "ag_ui_client.mjs"
 HELLO = "Hello, dear guest."
-EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 
 
 async def at_once(url: str, *cases: str) -> list[dict[str, Any]]:
@@ -175,16 +172,8 @@ async def run_in(flow: Flow, status: str) -> str | None:
 
 
 async def test_the_client_reads_random_logs_as_the_fold_does(url: str) -> None:
-    cases: list[list[list[dict[str, Any]]]] = []
-
-    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
-    @given(logs)
-    @example(every_kind("rich"))
-    @example(every_kind("error"))
-    def collect(events: list[Event]) -> None:
-        cases.append([part for part in parts_of(events) if part[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")])
-
-    collect()
+    logs = [parts_of(events) for events in drawn_logs()]
+    cases = [[part for part in parts if part[-1]["type"] in ("RUN_FINISHED", "RUN_ERROR")] for parts in logs]
     lines = b"".join(json.dumps({"parts": parts}).encode() + b"\n" for parts in cases)
     async with running(PROGRAM, "laws", url) as program:
         found = (await program.result(lines))["found"]

@@ -9,14 +9,12 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
 
-from runyard.domain.events import Event
 from tests.clients.client_app import COUNT
 from tests.clients.conftest import APP, make_key, ran, resumed_through_kills, running
 from tests.faces.ai_sdk.message_reader import read
 from tests.faces.ai_sdk.test_translate import sent, translated
-from tests.faces.samples.random_logs import every_kind, logs
+from tests.faces.samples.random_logs import drawn_logs
 from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
 from tests.support.scenario.flow import Flow
@@ -25,7 +23,6 @@ PROGRAM = "ai_sdk_client.mjs"
 BOTH = pytest.mark.parametrize("transport", ["default", "workflow"])
 HELLO = "Hello, dear guest."
 STEP = "step-start"
-EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 
 
 async def at_once(url: str, transport: str, *cases: str, **variables: str) -> dict[str, dict[str, Any]]:
@@ -187,16 +184,7 @@ async def test_a_client_without_a_cursor_has_the_answer_although_a_worker_and_a_
 
 
 async def test_the_sdk_reads_random_logs_as_the_fold_does(url: str) -> None:
-    cases: list[tuple[list[Event], list[dict[str, Any]]]] = []
-
-    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
-    @given(logs)
-    @example(every_kind("rich"))
-    @example(every_kind("error"))
-    def collect(events: list[Event]) -> None:
-        cases.append((events, sent(events, 1, translated(events)[0].state.part)))
-
-    collect()
+    cases = [(events, sent(events, 1, translated(events)[0].state.part)) for events in drawn_logs()]
     async with running(PROGRAM, "laws", url) as program:
         found = (await program.result(b"".join(json.dumps(chunks).encode() + b"\n" for _, chunks in cases)))["found"]
     assert len(found) == len(cases)

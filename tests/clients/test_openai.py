@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
 
 from runyard.domain.events import Event
 from runyard.domain.state.fold import fold
@@ -15,7 +14,7 @@ from tests.clients.conftest import APP, ran, resumed_through_kills, running
 from tests.faces.openai.test_laws import shown_results
 from tests.faces.openai.test_translate import chunks, streamed, text_of, translated
 from tests.faces.samples.expected import results
-from tests.faces.samples.random_logs import every_kind, logs
+from tests.faces.samples.random_logs import drawn_logs
 from tests.faces.samples.sample_events import RUN_ID
 from tests.support.eventually import eventually
 from tests.support.faults.cutting_proxy import CuttingProxy
@@ -24,7 +23,6 @@ from tests.support.scenario.flow import Flow
 PYTHON, NODE = "openai_client.py", "openai_client.mjs"
 BOTH = pytest.mark.parametrize("program", [PYTHON, NODE])
 HELLO = "Hello, dear guest."
-EXPLICIT_AND_RANDOM = [Phase.explicit, Phase.generate]
 
 
 @BOTH
@@ -201,16 +199,7 @@ ENDS = {
 
 
 async def test_the_library_reads_random_logs_as_the_fold_does(url: str) -> None:
-    cases: list[list[Event]] = []
-
-    @settings(max_examples=100, database=None, phases=EXPLICIT_AND_RANDOM, suppress_health_check=list(HealthCheck))
-    @given(logs)
-    @example(every_kind("rich"))
-    @example(every_kind("error"))
-    def collect(events: list[Event]) -> None:
-        cases.append(events)
-
-    collect()
+    cases = drawn_logs()
     async with running("openai_laws.py", "laws", url) as program:
         lines = b"".join(json.dumps(sent(events)).encode() + b"\n" for events in cases)
         found = (await program.result(lines))["found"]

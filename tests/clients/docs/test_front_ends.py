@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from tests.clients.docs.front_end import bundled, opened
 from tests.flow.pods.test_docs_say_what_works import blocks
@@ -24,12 +24,10 @@ AG_UI = AI_SDK.replace('chat="c1"', 'thread="t1"')
 async def test_the_page_with_use_chat_shows_answers_asks_and_survives_a_reload(url: str, tmp_path: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
     async with opened(url, await _use_chat(tmp_path)) as tab:
-        await tab.fill("input", "hello")
-        await tab.press("input", "Enter")
+        await _say(tab, "hello")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
         await expect(tab.locator("input")).to_be_enabled()
-        await tab.fill("input", "refund")
-        await tab.press("input", "Enter")
+        await _say(tab, "refund")
         await expect(tab.get_by_role("button", name="Approve")).to_be_visible()
         await expect(tab.get_by_role("button", name="Stop")).to_have_count(0)
         await expect(tab.locator("input")).to_be_disabled()
@@ -45,13 +43,16 @@ async def test_the_page_with_use_chat_goes_on_after_an_error(url: str, tmp_path:
     expect.set_options(timeout=1000 * PATIENCE)
     async with opened(url, await _use_chat(tmp_path)) as tab:
         await tab.route("**/api/ai/helper", lambda route: route.fulfill(status=503, body="Try again later."), times=1)
-        await tab.fill("input", "look")
-        await tab.press("input", "Enter")
+        await _say(tab, "look")
         await expect(tab.get_by_role("alert")).to_have_text("Try again later.")
-        await tab.fill("input", "hello")
-        await tab.press("input", "Enter")
+        await _say(tab, "hello")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
         await expect(tab.get_by_role("alert")).to_have_count(0)
+
+
+async def _say(tab: Page, text: str) -> None:
+    await tab.fill("input", text)
+    await tab.press("input", "Enter")
 
 
 async def _use_chat(folder: Path) -> str:
@@ -62,11 +63,9 @@ async def _use_chat(folder: Path) -> str:
 async def test_the_page_with_ag_ui_shows_answers_and_asks(url: str, tmp_path: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
     async with opened(url, await _ag_ui(tmp_path)) as tab:
-        await tab.fill("input", "hello")
-        await tab.press("input", "Enter")
+        await _say(tab, "hello")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
-        await tab.fill("input", "refund")
-        await tab.press("input", "Enter")
+        await _say(tab, "refund")
         await tab.get_by_role("button", name="Approve").click()
         await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
         await expect(tab.get_by_role("button")).to_have_count(0)
@@ -76,16 +75,13 @@ async def test_the_page_with_ag_ui_shows_answers_and_asks(url: str, tmp_path: Pa
 async def test_the_page_with_ag_ui_shows_errors_and_finds_interrupts_after_a_reload(url: str, tmp_path: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
     async with opened(url, await _ag_ui(tmp_path)) as tab:
-        await tab.fill("input", "fail")
-        await tab.press("input", "Enter")
+        await _say(tab, "fail")
         await expect(tab.get_by_role("alert")).to_be_visible()
-        await tab.fill("input", "refund")
-        await tab.press("input", "Enter")
+        await _say(tab, "refund")
         await expect(tab.get_by_role("button", name="Approve")).to_be_visible()
         await expect(tab.get_by_role("alert")).to_have_count(0)
         await tab.reload()
-        await tab.fill("input", "hello")
-        await tab.press("input", "Enter")
+        await _say(tab, "hello")
         await expect(tab.get_by_role("alert")).to_contain_text("The agent waits for an answer.")
         await tab.get_by_role("button", name="Approve").click()
         await expect(tab.get_by_text("So: A-1 is refunded.")).to_be_visible()
@@ -119,12 +115,10 @@ async def test_the_page_with_use_stream_shows_answers_asks_and_survives_a_reload
         assert old in page
         page = page.replace(old, new)
     async with opened(url, await bundled(tmp_path, main=LANGGRAPH, page=page)) as tab:
-        await tab.fill("input", "hello")
-        await tab.press("input", "Enter")
+        await _say(tab, "hello")
         await expect(tab.get_by_text("Hello, dear guest.")).to_be_visible()
         await expect(tab.locator("input")).to_be_enabled()
-        await tab.fill("input", "refund")
-        await tab.press("input", "Enter")
+        await _say(tab, "refund")
         await expect(tab.get_by_role("button", name="Approve")).to_be_visible()
         await tab.reload()
         await tab.get_by_role("button", name="Approve").click()

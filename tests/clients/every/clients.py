@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import count, repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,6 +33,18 @@ CLIENTS = {
     "eventsource": Client("eventsource_client.mjs", case="follow"),
 }
 
+
+NUMBERS: dict[str, Callable[[], Iterator[int]]] = {
+    "openai py": partial(repeat, 1),
+    "openai js": partial(repeat, 1),
+    "ai workflow": partial(repeat, 1),
+    "ai default": partial(count, 1),
+    "ag-ui": partial(count, 1),
+    "a2a py": partial(repeat, 2),
+    "a2a js": partial(repeat, 2),
+}
+"""After how many events each connection of a client breaks. A client that reads from the beginning again needs a larger
+number each time."""
 
 OWN = {"thread", "cuts", "connections", "run", "id", "ids", "kinds", "types", "metadata", "data", "values"}
 """The fields of a program's output that belong to one run, or to its connections."""

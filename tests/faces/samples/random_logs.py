@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from runyard.domain.content.parts import File, Image
@@ -262,3 +263,21 @@ def every_kind(end: str) -> list[Event]:
     """Return a log with every kind of call and wait. Each comes after a piece of text."""
     blocks: list[list[Payload]] = [[payload] for mark in MARKS for payload in (ModelToken(f"{mark} "), Trace(mark))]
     return log(*_payloads(blocks, [Trace(end)]))
+
+
+PHASES = [Phase.explicit, Phase.generate]
+
+
+def drawn_logs() -> list[list[Event]]:
+    """Return a hundred random logs, and two with every kind of event, for tests that send many logs to one program."""
+    found: list[list[Event]] = []
+
+    @settings(max_examples=100, database=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+    @given(logs)
+    @example(every_kind("rich"))
+    @example(every_kind("error"))
+    def collect(events: list[Event]) -> None:
+        found.append(events)
+
+    collect()
+    return found

@@ -194,7 +194,7 @@ class LocalConversations:
                 found += await self._store.passages(agent, each, before, limit)
             else:
                 found += await self._store.find_passages(agent, each, clean(query), limit)
-        if query is None:  # the next page continues below the last id of this one
+        if query is None:  # a client asks for the next page by the last id of this page
             found.sort(key=lambda passage: str(passage.id), reverse=True)
         return [passage_info(passage) for passage in found[:limit]]
 

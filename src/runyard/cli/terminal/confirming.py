@@ -12,7 +12,8 @@ UNKNOWN_OUTCOME = "unknown_outcome"  # the kind of an approval: a worker died wh
 
 
 def confirms_repetition(tool: str) -> bool:
-    """Return whether the person types `yes`: one letter, pressed twice by mistake, is not enough. Ctrl-C is a no."""
+    """Return whether the person types `yes`: one letter, pressed twice by mistake, is not enough.
+    Ctrl-C means no."""
     secho(
         f"  If the first call of {revealed(tool)} took effect, it happens twice. This cannot be undone.",
         err=True,
@@ -23,7 +24,7 @@ def confirms_repetition(tool: str) -> bool:
             line = read_line("  Type yes to call it again: ", restarts=False)
     except KeyboardInterrupt:
         return False
-    if line is None:
+    if line is None:  # the person pressed Ctrl-D
         echo(err=True)
     return (line or "").strip().lower() == "yes"
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from runyard.cli.terminal.output import echo, style
+from runyard.cli.terminal.results import print_json
 from runyard.cli.terminal.text import (
     STATUS_COLOURS,
     age,
@@ -141,7 +142,17 @@ def waits_table(waits: Iterable[WaitInfo]) -> TextTable:
     return made
 
 
-def print_wait(wait: WaitInfo) -> None:
+def print_wait(wait: WaitInfo, *, json: bool = False, quiet: bool = False) -> None:
+    """Print a wait with its whole input; with `quiet` only its state."""
+    if json:
+        print_json(wait)
+    elif quiet:
+        echo(wait.state)
+    else:
+        _wait_table(wait).echo()
+
+
+def _wait_table(wait: WaitInfo) -> TextTable:
     made = TextTable("", "", wraps=[1], narrowest=WIDTH_OF_AN_ID, header=False)
     made.add_row("approval" if wait.is_approval else "wait", wait.wait_id)
     made.add_row("run", wait.run_id)
@@ -161,7 +172,7 @@ def print_wait(wait: WaitInfo) -> None:
     for name, value in (("input", wait.input), ("schema", wait.answer_schema)):
         if value is not None:
             made.add_row(name, revealed(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()))
-    made.echo()
+    return made
 
 
 def keys_table(keys: Iterable[KeyInfo]) -> TextTable:

@@ -35,16 +35,10 @@ def show(approval_id: ApprovalId, json: Json = False, quiet: Quiet = False) -> N
     """Show an approval: its agent and message, the tool and the whole input. With --quiet: its state."""
 
     async def work(client: "AnyClient") -> None:
-        from runyard.cli.terminal import results, tables
-        from runyard.cli.terminal.output import echo
+        from runyard.cli.terminal import tables
 
         found = await client.wait(await whole_approval_id(client, approval_id))
-        if json:
-            results.print_json(found)
-        elif quiet:
-            echo(found.state)
-        else:
-            tables.print_wait(found)
+        tables.print_wait(found, json=json, quiet=quiet)
 
     run_with_client(work, quiet=quiet)
 

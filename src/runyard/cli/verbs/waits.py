@@ -7,7 +7,6 @@ from runyard.cli.clients.open_client import run_with_client
 from runyard.cli.clients.short_ids import whole_run_id, whole_wait_id
 from runyard.cli.parsing.commands import Argument, Exit, Group, Option
 from runyard.cli.parsing.options import Json, Quiet, WaitId, json_of
-from runyard.cli.terminal.output import echo
 from runyard.errors import Invalid
 
 if TYPE_CHECKING:
@@ -40,15 +39,10 @@ def show(wait_id: WaitId, json: Json = False, quiet: Quiet = False) -> None:
     """Show a wait: the question, the input of the client tool, the schema of the answer. With --quiet: its state."""
 
     async def work(client: "AnyClient") -> None:
-        from runyard.cli.terminal import results, tables
+        from runyard.cli.terminal import tables
 
         found = await client.wait(await whole_wait_id(client, wait_id))
-        if json:
-            results.print_json(found)
-        elif quiet:
-            echo(found.state)
-        else:
-            tables.print_wait(found)
+        tables.print_wait(found, json=json, quiet=quiet)
 
     run_with_client(work, quiet=quiet)
 

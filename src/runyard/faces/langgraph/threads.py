@@ -22,8 +22,8 @@ from runyard.faces.langgraph.state import State
 from runyard.faces.langgraph.thread_stream import step_of
 
 PAGE, MOST_PAGES = 100, 50
-# which runs may have a part with this status; an interrupted part may belong to any run
-MAY_HAVE: Mapping[str | None, Mapping[str, Any]] = {
+# The filter for the runs that may have a part with this status. An interrupted part may belong to any run.
+FILTERS: Mapping[str | None, Mapping[str, Any]] = {
     None: {},
     "interrupted": {},
     "pending": {"status": Status.QUEUED},
@@ -71,7 +71,8 @@ async def list_parts(engine: Engine, thread: Thread, status: str | None, end: in
     """Return the parts of a thread's runs that have a status, the newest first, until there are `end` of them.
     At most `PAGE * MOST_PAGES` runs are read."""
     found: list[Shown] = []
-    if (where := MAY_HAVE.get(status)) is None:
+    where = FILTERS.get(status)
+    if where is None:  # no run has this status
         return found
     last = None
     for _ in range(MOST_PAGES):
